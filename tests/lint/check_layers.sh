@@ -16,7 +16,7 @@ allowed() {
     sim/formats) echo base/ math/ sim/ rig/ formats/ ;;
     sim/frames) echo base/ math/ sim/ frames/ ;;
     sim/picture) echo base/ math/ sim/ rig/ picture/ ;;
-    sim/samples) echo base/ math/ sim/ samples/ ;;
+    sim/samples) echo base/ math/ sim/ samples/ formats/glb_writer.h ;;
     server) echo base/ sim/ server/ math/vec3.h ;;
     tests) echo base/ math/ sim/ rig/ core/ solvers/ formats/ frames/ picture/ samples/ server/ support/ unit/ ;;
     esac
