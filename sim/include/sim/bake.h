@@ -60,8 +60,8 @@ typedef enum ChainsContactVelocity {
 } ChainsContactVelocity;
 typedef enum ChainsLength { CHAINS_LENGTH_TRUE, CHAINS_LENGTH_PEER } ChainsLength;
 
-/* Parameters of one chain. NaN (or, for vectors, is_set false) means "the file's, else the
- * default". */
+/* Parameters of one chain. NaN (contact -1, center -2) says nothing: an override's then comes from
+ * the simulation's, the simulation's from the file, and what the file lacks from the default. */
 typedef struct ChainParameters {
     float stiffness;         /* 1/s^2, 0..14400 */
     float damping;           /* 1/s, 0..180 */
@@ -184,7 +184,9 @@ typedef struct BakeSpec {
 
 /* A spec with every default of the contract, no simulations. */
 BakeSpec bake_spec_default(void);
+/* All chains, with the contract's defaults; stiffness, damping, gravity and radius the file's. */
 ChainsSpec chains_spec_default(void);
+/* Parameters that say nothing: what an override starts from. */
 ChainParameters chain_parameters_default(void);
 /* A kind's default rate at this tick (chains: 120, 60 in vrm mode). */
 int simulation_default_rate(SimulationKind kind, int mode, int substeps_per_second);

@@ -1,0 +1,47 @@
+#include "sim/rig.h"
+
+#include <string.h>
+
+int rig_find_node(const Rig *rig, const char *key)
+{
+    for (int i = 0; i < rig->node_count; i++)
+        if (strcmp(rig->node[i].key, key) == 0)
+            return i;
+    return -1;
+}
+
+int rig_find_mesh(const Rig *rig, const char *key)
+{
+    for (int i = 0; i < rig->mesh_count; i++)
+        if (strcmp(rig->mesh[i].key, key) == 0)
+            return i;
+    return -1;
+}
+
+int rig_find_clip(const Rig *rig, const char *key)
+{
+    for (int i = 0; i < rig->clip_count; i++)
+        if (strcmp(rig->clip[i].key, key) == 0)
+            return i;
+    return -1;
+}
+
+int rig_find_spring(const Rig *rig, const char *key)
+{
+    for (int i = 0; i < rig->spring_count; i++)
+        if (strcmp(rig->spring[i].key, key) == 0)
+            return i;
+    return -1;
+}
+
+void rig_rest_worlds(const Rig *rig, World *out)
+{
+    const World scene = world_identity();
+
+    for (int i = 0; i < rig->node_count; i++) {
+        int node = rig->order[i];
+        int parent = rig->node[node].parent;
+
+        out[node] = world_child(parent < 0 ? &scene : &out[parent], &rig->node[node].rest);
+    }
+}
