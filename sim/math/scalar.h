@@ -7,7 +7,7 @@
  */
 #pragma once
 
-/* Any angle up to 1e9 rad; both at once in scalar_sin_cos. */
+/* Any angle up to 1e9 rad (beyond: not a number); both at once in scalar_sin_cos. */
 double scalar_sin(double x);
 double scalar_cos(double x);
 void scalar_sin_cos(double x, double *out_sin, double *out_cos);
