@@ -64,7 +64,15 @@ typedef struct RunResult {
 NODISCARD Status run_job(const Rig *rig, const JobSpec *spec, const RunOptions *options,
                          const RunHost *host, Arena *arena, RunResult *out, Error *err);
 
-/* Bytes a run of this spec is expected to need: state, tables and measures; for the dry run. */
-size_t run_memory_estimate(const Rig *rig, const JobSpec *spec);
-/* Bytes of the frame stream, about: uncompressed floats times what the codec usually saves. */
-int64_t run_stream_estimate(const Rig *rig, const JobSpec *spec);
+/* What a run would be, found by building the bake and not stepping it: for the dry run and before
+ * anything is promised. Texts of the warnings are the arena's. */
+typedef struct RunPlan {
+    int frame_count;
+    int64_t tick_count;   /* sub-steps, warm-up and settle included */
+    size_t memory;        /* bytes of the arena that a run will use, measures included, about */
+    int64_t stream_bytes; /* of the frame stream, about */
+    Warnings warnings;
+} RunPlan;
+
+NODISCARD Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out,
+                          Error *err);
