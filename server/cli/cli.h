@@ -77,7 +77,7 @@ typedef struct CliFile {
 NODISCARD Status cli_open_file(const char *path, int64_t limit, CliFile *out, Error *err);
 void cli_close_file(CliFile *file);
 /* Writes a file whole or not at all (beside it, then renamed); "-" is standard output. */
-NODISCARD Status cli_write_file(const char *path, Bytes bytes, Error *err);
+Status cli_write_file(const char *path, Bytes bytes, Error *err);
 bool cli_has_extension(const char *path, const char *extension);
 
 /* --- assets --- */

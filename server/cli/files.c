@@ -193,10 +193,11 @@ static Status read_asset(AssetOptions *options, CliAsset *asset, Error *err)
         options->side_file_count = bundle.count;
         options->side_file = bundle.side;
     }
-    if (!err->status && !arena_create(&asset->arena, asset_arena_size(size, &options->limits), err))
-        (void)asset_read(asset->file.bytes, options, &asset->arena, &asset->rig, err);
+    bool is_read = !err->status &&
+                   !arena_create(&asset->arena, asset_arena_size(size, &options->limits), err) &&
+                   !asset_read(asset->file.bytes, options, &asset->arena, &asset->rig, err);
     close_bundle(&bundle);
-    return err->status;
+    return is_read ? STATUS_OK : err->status;
 }
 
 Status cli_open_asset(const char *path, const CliImport *import, CliAsset *out, Error *err)
