@@ -1,5 +1,6 @@
 /* Samples: built-in assets, made by code alone, so that everything can be tried without a file of
- * one's own. The same options give the same bytes on every machine, compiler and optimisation level.
+ * one's own. The same options give the same bytes on every machine, compiler and optimisation
+ * level.
  *
  *     Error err = {0};
  *     ByteWriter file = byte_writer(SAMPLE_FILE_MAX, &err);
