@@ -42,12 +42,28 @@ void check_true(bool holds, const char *what, const char *file, int line)
     fail_here(file, line);
 }
 
-void check_int(long long actual, long long expected, bool holds, const char *what, const char *file,
-               int line)
+static bool relation_holds(long long actual, const char *relation, long long expected)
 {
-    if (holds)
+    bool or_equal = relation[1] == '=' && actual == expected;
+
+    switch (relation[0]) {
+    case '<':
+        return or_equal || actual < expected;
+    case '>':
+        return or_equal || actual > expected;
+    case '!':
+        return actual != expected;
+    default:
+        return actual == expected;
+    }
+}
+
+void check_int(long long actual, const char *relation, long long expected, const char *what,
+               const char *file, int line)
+{
+    if (relation_holds(actual, relation, expected))
         return;
-    print_error("%s: got %lld, expected %lld\n", what, actual, expected);
+    print_error("%s: got %lld, expected %s %lld\n", what, actual, relation, expected);
     fail_here(file, line);
 }
 

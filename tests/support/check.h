@@ -32,8 +32,9 @@ void test_register(TestCase *test);
     static void suite##_##promise(void)
 
 #define CHECK(condition) check_true((condition), #condition, __FILE__, __LINE__)
+/* Whole numbers up to 64 bits, compared signed; each side is evaluated once. */
 #define CHECK_INT(actual, relation, expected)                                                      \
-    check_int((long long)(actual), (long long)(expected), (actual)relation(expected),              \
+    check_int((long long)(actual), #relation, (long long)(expected),                               \
               #actual " " #relation " " #expected, __FILE__, __LINE__)
 #define CHECK_NEAR(actual, expected, tolerance)                                                    \
     check_near((double)(actual), (double)(expected), (double)(tolerance), #actual, __FILE__,       \
@@ -47,8 +48,8 @@ void test_register(TestCase *test);
 #define SKIP(...)     test_skip(__VA_ARGS__)
 
 void check_true(bool holds, const char *what, const char *file, int line);
-void check_int(long long actual, long long expected, bool holds, const char *what, const char *file,
-               int line);
+void check_int(long long actual, const char *relation, long long expected, const char *what,
+               const char *file, int line);
 void check_near(double actual, double expected, double tolerance, const char *what,
                 const char *file, int line);
 void check_text(const char *actual, const char *expected, const char *what, const char *file,
