@@ -36,6 +36,7 @@ typedef struct CliCommand {
     const char *description; /* paragraphs for --help, lines of at most 96 columns */
     int operand_min, operand_max;
     const CliOption *option; /* closed by a NULL name; --help is always there */
+    const CliOption *more;   /* a second table that commands share, or NULL */
     int (*run)(int argc, char **argv);
 } CliCommand;
 

@@ -220,6 +220,10 @@ Status cli_open_asset(const char *path, const CliImport *import, CliAsset *out, 
         cli_close_asset(&asset);
         return err->status;
     }
+    // the path may be the caller's buffer
+    asset.path = arena_text(&asset.arena, path, strlen(path));
+    if (!asset.path)
+        asset.path = "";
     *out = asset;
     return STATUS_OK;
 }

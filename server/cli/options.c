@@ -28,6 +28,8 @@ void cli_print_help(const CliCommand *command)
                  command->description);
     for (const CliOption *option = command->option; option->name; option++)
         print_option(option);
+    for (const CliOption *option = command->more; option && option->name; option++)
+        print_option(option);
     print_option(&help_option);
     (void)printf("\nexit codes: 0 done, 1 the input is at fault, 2 usage, 3 the machine is at "
                  "fault, 4 a gate was\nnot passed\n");
@@ -46,18 +48,25 @@ int cli_usage(const CliCommand *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
-/* The option that an argument names, "--name=value" included. */
-static const CliOption *find_option(const CliCommand *command, const char *argument)
+static const CliOption *find_in(const CliOption *table, const char *argument)
 {
     size_t size = strcspn(argument, "=");
 
-    for (const CliOption *option = command->option; option->name; option++) {
+    for (const CliOption *option = table; option && option->name; option++) {
         bool is_name = strlen(option->name) == size && strncmp(option->name, argument, size) == 0;
 
         if (is_name || (option->letter && strcmp(option->letter, argument) == 0))
             return option;
     }
     return NULL;
+}
+
+/* The option that an argument names, "--name=value" included. */
+static const CliOption *find_option(const CliCommand *command, const char *argument)
+{
+    const CliOption *option = find_in(command->option, argument);
+
+    return option ? option : find_in(command->more, argument);
 }
 
 /* Takes the option at argv[*index] and its value; a message on failure. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    NEAREST_SIZE = 64, /* bytes of a name that is compared letter by letter */
-    NEAREST_FAULTS = 8 /* faults that get a suggestion: a search compares with every name */
+    NEAREST_SIZE = 64,  /* bytes of a name that is compared letter by letter */
+    NEAREST_FAULTS = 24 /* faults that get a suggestion: a search compares with every name */
 };
 
 typedef struct Entry {
@@ -99,8 +99,9 @@ const char *names_nearest(const Names *names, const char *key)
         return NULL;
     for (int i = 0; i < names->count; i++) {
         size_t other = strlen(names->key[i]);
+        size_t longer = size > other ? size - other : other - size;
 
-        if (other >= NEAREST_SIZE || other == 0)
+        if (other >= NEAREST_SIZE || other == 0 || longer > (size_t)best)
             continue;
         int apart = distance(key, names->key[i]);
         if (apart < best || (apart == best && !nearest)) {
