@@ -143,12 +143,12 @@ static Status run_into(const CliArguments *arguments, const CliJob *job, Sink *s
     options.measure_rate = 0;
     if (simd_level_choose(getenv("BAKEHOUSE_SIMD"), &options.simd, err))
         return err->status;
-    (void)run_job(job->model.rig, &job->spec, &options, &host, arena, out, err);
+    bool is_done = !run_job(job->model.rig, &job->spec, &options, &host, arena, out, err);
     report_clear();
     if (!cli_has(arguments, "--quiet"))
         report_warnings(job, out);
-    if (measures && report_measures(out, measures, err->status ? &second : err))
-        return err->status;
+    if (measures && report_measures(out, measures, is_done ? err : &second) && !is_done)
+        (void)cli_fail(&second);
     return err->status;
 }
 
@@ -159,17 +159,17 @@ static int bake_job(const CliArguments *arguments, const CliJob *job)
     RunResult result = {0};
     Error err = {0};
     CliBake bake = {.job = job, .result = &result};
+    bool is_shown = false;
 
     catch_signals();
     if (!open_sink(&sink, &err) && !arena_create(&arena, job_limits_default().memory, &err) &&
         !run_into(arguments, job, &sink, &arena, &result, &err) &&
         !map_sink(&sink, result.bytes, &err)) {
         bake.frames = sink.mapped;
-        if (!write_outputs(arguments, &bake, &err) && report(arguments, &bake, &err))
-            (void)0;
+        is_shown = !write_outputs(arguments, &bake, &err) && !report(arguments, &bake, &err);
     }
-    int exit_code = err.status ? cli_fail(&err) : EXIT_DONE;
-    if (!err.status && !result.passed) {
+    int exit_code = is_shown ? EXIT_DONE : cli_fail(&err);
+    if (is_shown && !result.passed) {
         (void)fprintf(stderr, "bakehouse: a gate was not passed: %s\n", result.reason);
         exit_code = EXIT_GATE;
     }

@@ -209,7 +209,6 @@ static Status step_all(Run *run, Error *err)
             return err->status;
         tell_when_due(run);
     }
-    run->is_done = true;
     return STATUS_OK;
 }
 
@@ -220,10 +219,10 @@ static Status close_stream(Run *run, const Measures *measures, Error *err)
     JsonWriter writer = json_writer(&json, 0);
 
     measures_write_json(measures, MEASURES_REPRODUCIBLE, &writer);
-    if (!err->status)
-        (void)frame_writer_measures(run->writer, text_string(&json), &run->piece, err);
+    bool is_written =
+        !err->status && !frame_writer_measures(run->writer, text_string(&json), &run->piece, err);
     text_close(&json);
-    if (err->status ||
+    if (!is_written ||
         frame_writer_end(run->writer, run->is_done ? FRAMES_COMPLETE : FRAMES_STOPPED, &run->piece,
                          err))
         return err->status;
@@ -241,8 +240,8 @@ static void finish(Run *run, Error *err)
     byte_writer_close(&run->piece);
     run->piece = byte_writer(PIECE_MAX, fault);
     if (run->state && !bake_measure(run->model, run->state, run->arena, &result->measures, fault)) {
-        if (run->is_appending)
-            (void)close_stream(run, &result->measures, fault);
+        if (run->is_appending && close_stream(run, &result->measures, fault))
+            run->is_appending = false;
         add_cost_rows(run, &result->measures);
     }
     sha256_end(&run->hash, digest);
@@ -266,7 +265,7 @@ Status run_job(const Rig *rig, const JobSpec *spec, const RunOptions *options, c
     if (!start(&run, err)) {
         if (host->progress)
             tell(&run, run.began, false);
-        (void)step_all(&run, err);
+        run.is_done = !step_all(&run, err);
     }
     finish(&run, err);
     if (run.state && host->progress)
