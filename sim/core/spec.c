@@ -97,7 +97,7 @@ ChainsSpec chains_spec_default(void)
 static int nearest_rate(int wanted, int tick)
 {
     int best = tick;
-    double best_ratio = INFINITY;
+    double best_ratio = (double)INFINITY;
 
     for (int n = 1; n <= tick || n * tick <= 2 * wanted; n++) {
         const int candidate[2] = {n <= tick && tick % n == 0 ? n : tick, n * tick};

@@ -107,7 +107,7 @@ void scalar_sin_cos(double x, double *out_sin, double *out_cos)
     int quadrant;
 
     if (!(fabs(x) <= 1e9)) {
-        *out_sin = *out_cos = NAN;
+        *out_sin = *out_cos = (double)NAN;
         return;
     }
     Pair r = reduce(x, &quadrant);
@@ -145,7 +145,7 @@ double scalar_exp(double x)
     if (isnan(x))
         return x;
     if (x > 709.782712893384)
-        return INFINITY;
+        return (double)INFINITY;
     if (x < -745.2)
         return 0.0;
 
@@ -178,9 +178,9 @@ double scalar_exp(double x)
 double scalar_log(double x)
 {
     if (isnan(x) || x < 0.0)
-        return NAN;
+        return (double)NAN;
     if (!(x > 0.0))
-        return -INFINITY;
+        return -(double)INFINITY;
     if (isinf(x))
         return x;
 
@@ -305,7 +305,7 @@ double scalar_atan2(double y, double x)
     static const Pair zero = {0.0, 0.0};
 
     if (isnan(x) || isnan(y))
-        return NAN;
+        return (double)NAN;
     double ay = fabs(y), ax = fabs(x);
     Pair angle = ay > 0.0 || ax > 0.0 ? angle_in_quadrant(ay, ax) : zero;
     double result = signbit(x) ? difference(PI, angle) : angle.hi + angle.lo;

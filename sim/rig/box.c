@@ -101,7 +101,8 @@ Status rig_measure_box(Rig *rig, Arena *arena, Error *err)
     size_t mark = arena_mark(arena);
     World *world = arena_scratch(arena, World, rig->node_count);
     Map *map = arena_scratch(arena, Map, most_joints(rig));
-    double box[2][3] = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    double box[2][3] = {{(double)INFINITY, (double)INFINITY, (double)INFINITY},
+                        {-(double)INFINITY, -(double)INFINITY, -(double)INFINITY}};
 
     if (!world || !map)
         return error_set(err, STATUS_NO_MEMORY, "no room to measure %d nodes", rig->node_count);

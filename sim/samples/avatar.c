@@ -149,7 +149,7 @@ static void write_primitive(const AvatarParts *parts, AvatarMaterial material, b
 {
     const SampleMesh *mesh = &parts->mesh[material];
     size_t mark = arena_mark(arena);
-    GlbPrimitive primitive = {.texcoord = -1, .material = material};
+    GlbPrimitive primitive = {.texcoord = -1, .material = (int)material};
 
     primitive.position = write_vectors(glb, mesh->position, mesh->vertex_count, true);
     primitive.normal = write_vectors(glb, mesh->normal, mesh->vertex_count, false);
