@@ -31,20 +31,17 @@ static const ShapePiece shirt_piece[] = {
      .a = {0.25f, 0.0f, 0.0f},
      .b = {1.0f, 0.0f, 0.0f}}};
 
+/* Knot and loops of the bow; its tails are flat tubes. */
 static const ShapePiece bow_piece[] = {
-    {.kind = SHAPE_ELLIPSOID, .a = {0.0f, 1.293f, 0.062f}, .b = {0.013f, 0.012f, 0.011f}},
-    {.kind = SHAPE_CONE,
+    {.kind = SHAPE_ELLIPSOID, .a = {0.0f, 1.294f, 0.063f}, .b = {0.0105f, 0.011f, 0.0095f}},
+    {.kind = SHAPE_ELLIPSOID,
      .blend = 0.008f,
-     .a = {0.014f, 1.294f, 0.062f},
-     .b = {0.046f, 1.299f, 0.056f},
-     .a_radius = 0.006f,
-     .b_radius = 0.0155f},
-    {.kind = SHAPE_CONE,
-     .blend = 0.006f,
-     .a = {0.006f, 1.284f, 0.065f},
-     .b = {0.024f, 1.232f, 0.086f},
-     .a_radius = 0.005f,
-     .b_radius = 0.0105f}};
+     .a = {0.018f, 1.295f, 0.061f},
+     .b = {0.013f, 0.0105f, 0.0075f}},
+    {.kind = SHAPE_ELLIPSOID,
+     .blend = 0.008f,
+     .a = {0.034f, 1.297f, 0.057f},
+     .b = {0.0165f, 0.0175f, 0.0075f}}};
 
 static const ShapeStation pelvis_station[] = {{0.80f, 0.0f, -0.006f, 0.120f, 0.088f},
                                               {0.86f, 0.0f, -0.008f, 0.138f, 0.100f},
@@ -93,8 +90,8 @@ static const ShapePiece shoe_piece[] = {SHOE_PIECES(0.0f),
                                          .blend = 0.03f,
                                          .a = {0.075f, 0.050f, -0.020f},
                                          .b = {0.075f, 0.098f, -0.022f},
-                                         .a_radius = 0.036f,
-                                         .b_radius = 0.0365f},
+                                         .a_radius = 0.038f,
+                                         .b_radius = 0.041f},
                                         {.kind = SHAPE_HALF_SPACE,
                                          .join = SHAPE_KEEP,
                                          .blend = 0.004f,
@@ -139,6 +136,38 @@ static void add_leg(const AvatarRig *rig, const Shape *shape, const ShapeGrid *g
     mesh_mirror(mesh, first_vertex, first_index, rig->mirror);
 }
 
+/* The left tail of the bow, on the shirt. */
+static void add_bow_tail(SampleMesh *mesh)
+{
+    enum { RINGS = 7 };
+    static const float place[RINGS][3] = {{0.004f, 1.290f, 0.066f}, {0.008f, 1.278f, 0.072f},
+                                          {0.012f, 1.264f, 0.079f}, {0.016f, 1.250f, 0.0855f},
+                                          {0.020f, 1.236f, 0.091f}, {0.0235f, 1.223f, 0.0955f},
+                                          {0.025f, 1.217f, 0.097f}};
+    static const float width[RINGS] = {0.004f, 0.006f, 0.0075f, 0.009f, 0.0105f, 0.0115f, 0.0115f};
+    Vec3 centre[RINGS], side[RINGS], up[RINGS];
+    float height[RINGS];
+
+    for (int i = 0; i < RINGS; i++) {
+        int a = i > 0 ? i - 1 : 0, b = i + 1 < RINGS ? i + 1 : RINGS - 1;
+        const float *p = place[a], *q = place[b];
+        Vec3 along =
+            vec3_normalize_or(vec3(q[0] - p[0], q[1] - p[1], q[2] - p[2]), vec3(0.0f, -1.0f, 0.0f));
+        centre[i] = vec3(place[i][0], place[i][1], place[i][2]);
+        side[i] =
+            vec3_normalize_or(vec3_cross(vec3(0.2f, 0.3f, 1.0f), along), vec3(1.0f, 0.0f, 0.0f));
+        up[i] = vec3_cross(along, side[i]);
+        height[i] = 0.0022f;
+    }
+    mesh_add_tube(mesh, &(MeshTube){.ring_count = RINGS,
+                                    .side_count = 10,
+                                    .centre = centre,
+                                    .side = side,
+                                    .up = up,
+                                    .width = width,
+                                    .height = height});
+}
+
 /* Collar, belt, cuffs and bow. */
 static void add_trim(const AvatarRig *rig, SampleMesh *mesh)
 {
@@ -168,13 +197,15 @@ static void add_trim(const AvatarRig *rig, SampleMesh *mesh)
                      8};
 
     add_middle(&bow, &bow_grid, avatar_torso_weights, mesh);
-    int first = mesh->vertex_count;
+    int first = mesh->vertex_count, first_index = mesh->index_count;
+    add_bow_tail(mesh);
+    mesh_mirror(mesh, first, first_index, rig->mirror);
     mesh_add_ring(mesh, &collar);
     mesh_add_ring(mesh, &belt);
     for (int v = first; v < mesh->vertex_count; v++)
         mesh->weights[v] = avatar_torso_weights(mesh->position[v]);
 
-    int first_index = mesh->index_count;
+    first_index = mesh->index_count;
     first = mesh->vertex_count;
     mesh_add_ring(mesh, &cuff);
     for (int v = first; v < mesh->vertex_count; v++)
@@ -182,7 +213,7 @@ static void add_trim(const AvatarRig *rig, SampleMesh *mesh)
     mesh_mirror(mesh, first, first_index, rig->mirror);
 }
 
-enum { SKIRT_AROUND = 160, SKIRT_ROWS = 18, SKIRT_PLEATS = 20 };
+enum { SKIRT_AROUND = 120, SKIRT_ROWS = 14, SKIRT_PLEATS = 20 };
 
 static MeshWeights skirt_weights(const AvatarChain *first, float turn, float height)
 {
@@ -244,9 +275,9 @@ void avatar_add_clothes(const AvatarRig *rig, AvatarParts *parts)
     Shape shoe = {COUNT(shoe_piece), shoe_piece, false};
     Shape sole = {COUNT(sole_piece), sole_piece, false};
     ShapeGrid shirt_grid = {
-        {-0.27f, 0.92f, -0.13f}, {0.27f, 1.37f, 0.13f}, {0.010f, 0.010f, 0.010f}};
+        {-0.27f, 0.92f, -0.13f}, {0.27f, 1.37f, 0.13f}, {0.012f, 0.012f, 0.012f}};
     ShapeGrid shorts_grid = {
-        {-0.18f, 0.68f, -0.13f}, {0.18f, 1.0f, 0.12f}, {0.012f, 0.012f, 0.012f}};
+        {-0.18f, 0.68f, -0.13f}, {0.18f, 1.0f, 0.12f}, {0.015f, 0.015f, 0.015f}};
     ShapeGrid sock_grid = {{0.01f, 0.03f, -0.10f}, {0.15f, 0.38f, 0.05f}, {0.009f, 0.012f, 0.009f}};
     ShapeGrid shoe_grid = {
         {0.01f, -0.01f, -0.09f}, {0.15f, 0.13f, 0.19f}, {0.008f, 0.008f, 0.008f}};

@@ -15,7 +15,8 @@ typedef struct Sheet {
     float lift; /* off the head, metres */
     int side;   /* +1 left, -1 right, 0 middle: which eye's blinking moves it, where one does */
     bool is_eye, is_mouth;
-    float lash; /* for lashes: 0 at the inner line to 1 at the outer; stays apart when shut */
+    int lash; /* +1 on the upper lid, -1 on the lower, 0 between: lashes keep their width when shut
+               */
 } Sheet;
 
 typedef struct Point {
@@ -31,14 +32,18 @@ static float lid(float x, float height)
     return inside > 0.0f ? height * sqrtf(inside) : 0.0f;
 }
 
-/* The shut eye: all between the lids moves to a line that sags a little, thin but not flat. */
-static Point shut(Point p, float amount, int side, float curve)
+/* The shut eye: the lids meet on a line that sags a little; all between them hides, thin but not
+ * flat, behind the lashes. */
+static Point shut(const Sheet *sheet, Point p, float amount, float curve)
 {
-    float x = (p.x * (float)side - EYE_X);
-    float t = x / EYE_WIDE;
+    float x = p.x * (float)sheet->side - EYE_X, t = x / EYE_WIDE;
     float line = EYE_Y - 0.006f + curve * (1.0f - t * t);
-    float shut_y = line + 0.1f * (p.y - EYE_Y) - 0.0006f;
+    float shut_y = line + 0.0006f + 0.02f * (p.y - EYE_Y);
 
+    if (sheet->lash > 0)
+        shut_y = line + p.y - EYE_Y - lid(x, EYE_UP);
+    if (sheet->lash < 0)
+        shut_y = line + p.y - EYE_Y + lid(x, EYE_DOWN);
     p.y += amount * (shut_y - p.y);
     return p;
 }
@@ -69,9 +74,9 @@ static Point move_point(const Sheet *sheet, Point p, AvatarMorph morph)
     if (!sheet->is_eye)
         return p;
     if (blinking != 0 && blinking == sheet->side)
-        return shut(p, 1.0f, sheet->side, -0.005f);
+        return shut(sheet, p, 1.0f, -0.005f);
     if (morph == MORPH_HAPPY)
-        return shut(p, 0.3f, sheet->side, 0.002f);
+        return shut(sheet, p, 0.3f, 0.002f);
     return p;
 }
 
@@ -192,7 +197,8 @@ static void add_white(AvatarParts *parts, int side)
 /* Upper lashes: a band along the upper lid, thicker and drawn out at the outer corner. */
 static void add_lashes(AvatarParts *parts, int side)
 {
-    Sheet sheet = {.material = MATERIAL_LASH, .lift = 0.0016f, .side = side, .is_eye = true};
+    Sheet sheet = {
+        .material = MATERIAL_LASH, .lift = 0.0016f, .side = side, .is_eye = true, .lash = 1};
     Point low[MAX_ACROSS], high[MAX_ACROSS];
 
     for (int i = 0; i < MAX_ACROSS; i++) {
@@ -210,6 +216,7 @@ static void add_lashes(AvatarParts *parts, int side)
 
     // the lower line, thin, on the outer half
     sheet.lift = 0.0014f;
+    sheet.lash = -1;
     for (int i = 0; i < MAX_ACROSS; i++) {
         float outer = -0.55f + 1.5f * (float)i / (MAX_ACROSS - 1);
         int at = side > 0 ? i : MAX_ACROSS - 1 - i;
@@ -257,12 +264,15 @@ static void add_eye(AvatarParts *parts, int side)
     float s = (float)side;
     Sheet iris = {.material = MATERIAL_IRIS, .lift = 0.0007f, .side = side, .is_eye = true};
     Sheet pupil = {.material = MATERIAL_PUPIL, .lift = 0.0010f, .side = side, .is_eye = true};
+    Sheet shade = {.material = MATERIAL_PUPIL, .lift = 0.0009f, .side = side, .is_eye = true};
     Sheet glint = {.material = MATERIAL_GLINT, .lift = 0.0013f, .side = side, .is_eye = true};
     Sheet blush = {.material = MATERIAL_BLUSH, .lift = 0.0003f, .side = side};
 
     add_white(parts, side);
     add_disc(parts, &iris, &(Disc){s * 0.0365f, 1.4605f, 0.0125f, 0.0165f, 4, 28});
     add_disc(parts, &pupil, &(Disc){s * 0.0365f, 1.4615f, 0.0066f, 0.0092f, 3, 20});
+    // the lid's shadow on the upper part of the iris
+    add_disc(parts, &shade, &(Disc){s * 0.0365f, 1.4725f, 0.0105f, 0.0052f, 2, 20});
     // light falls from the character's left on both eyes
     add_disc(parts, &glint, &(Disc){s * 0.0365f + 0.0050f, 1.4685f, 0.0036f, 0.0042f, 2, 14});
     add_disc(parts, &glint, &(Disc){s * 0.0365f - 0.0048f, 1.4520f, 0.0018f, 0.0021f, 2, 10});

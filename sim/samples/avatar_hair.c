@@ -195,7 +195,7 @@ static void add_bangs(const AvatarRig *rig, SampleMesh *mesh)
                  .height = 0.008f,
                  .root = 0.55f,
                  .belly = 0.45f,
-                 .rings = 16,
+                 .rings = 13,
                  .sides = 10};
     int first_vertex = mesh->vertex_count, first_index = mesh->index_count;
 

@@ -77,7 +77,7 @@ static void stance_walk(double time, Stance *out)
     float step = wave(u, 1.0, 0.25), side_to_side = wave(u, 1.0, -0.06);
 
     *out = avatar_standing();
-    out->hips = vec3(0.016f * side_to_side, -0.028f - 0.011f * wave(u, 0.5, 0.18), 0.01f);
+    out->hips = vec3(0.016f * side_to_side, -0.014f - 0.010f * wave(u, 0.5, 0.18), 0.01f);
     out->turn = vec3(2.0f, -7.0f * step, -2.5f * side_to_side);
     out->spine = vec3(1.0f + 1.0f * wave(u, 0.5, 0.0), 12.0f * step, 3.5f * side_to_side);
     out->head = vec3(-1.0f - 1.5f * wave(u, 0.5, 0.1), -5.0f * step, -1.0f * side_to_side);

@@ -181,10 +181,10 @@ static const ChainDesc ponytail = {.name = "Ponytail",
 static const ChainDesc side_lock = {.name = "SideLock",
                                     .parent = JOINT_HEAD,
                                     .point_count = 4,
-                                    .point = {{0.089f, 1.515f, 0.036f},
-                                              {0.097f, 1.455f, 0.040f},
-                                              {0.096f, 1.392f, 0.042f},
-                                              {0.088f, 1.334f, 0.050f}},
+                                    .point = {{0.074f, 1.535f, 0.030f},
+                                              {0.0955f, 1.465f, 0.040f},
+                                              {0.0965f, 1.398f, 0.043f},
+                                              {0.089f, 1.336f, 0.050f}},
                                     .is_end_skinned = true,
                                     .is_hair = true,
                                     .groups = GROUP_HEAD | GROUP_TORSO,
@@ -196,11 +196,11 @@ static const ChainDesc side_lock = {.name = "SideLock",
 static const ChainDesc back_lock = {.name = "SideLock",
                                     .parent = JOINT_HEAD,
                                     .point_count = 5,
-                                    .point = {{0.094f, 1.50f, -0.040f},
-                                              {0.103f, 1.435f, -0.050f},
-                                              {0.100f, 1.372f, -0.062f},
-                                              {0.092f, 1.312f, -0.088f},
-                                              {0.082f, 1.256f, -0.118f}},
+                                    .point = {{0.080f, 1.515f, -0.040f},
+                                              {0.1015f, 1.447f, -0.052f},
+                                              {0.101f, 1.380f, -0.064f},
+                                              {0.094f, 1.317f, -0.086f},
+                                              {0.084f, 1.258f, -0.112f}},
                                     .is_end_skinned = true,
                                     .is_hair = true,
                                     .groups = GROUP_HEAD | GROUP_TORSO | GROUP_ARMS,
@@ -212,11 +212,11 @@ static const ChainDesc back_lock = {.name = "SideLock",
 static const ChainDesc front_lock = {.name = "FrontLock",
                                      .parent = JOINT_HEAD,
                                      .point_count = 7,
-                                     .point = {{0.082f, 1.52f, 0.052f},
-                                               {0.096f, 1.455f, 0.070f},
-                                               {0.097f, 1.388f, 0.082f},
-                                               {0.092f, 1.322f, 0.096f},
-                                               {0.085f, 1.256f, 0.116f},
+                                     .point = {{0.066f, 1.545f, 0.036f},
+                                               {0.0915f, 1.478f, 0.062f},
+                                               {0.096f, 1.405f, 0.078f},
+                                               {0.092f, 1.333f, 0.094f},
+                                               {0.085f, 1.262f, 0.114f},
                                                {0.080f, 1.190f, 0.136f},
                                                {0.077f, 1.124f, 0.140f}},
                                      .is_end_skinned = true,
@@ -232,9 +232,9 @@ void avatar_bang_points(int bang, Vec3 out[BANG_POINTS])
     float across = ((float)bang - 3.0f) / 3.0f;
     float drop = across * across;
 
-    out[0] = vec3(0.058f * across, 1.588f - 0.018f * drop, 0.066f - 0.024f * drop);
-    out[1] = vec3(0.076f * across, 1.540f - 0.016f * drop, 0.102f - 0.034f * drop);
-    out[2] = vec3(0.084f * across, 1.492f - 0.022f * drop, 0.112f - 0.040f * drop);
+    out[0] = vec3(0.050f * across, 1.579f - 0.014f * drop, 0.046f - 0.018f * drop);
+    out[1] = vec3(0.076f * across, 1.541f - 0.014f * drop, 0.098f - 0.034f * drop);
+    out[2] = vec3(0.083f * across, 1.493f - 0.020f * drop, 0.1105f - 0.039f * drop);
 }
 
 /* Seven tufts that fan out over the forehead, each on a chain of three nodes. */
