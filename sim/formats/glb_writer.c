@@ -64,7 +64,8 @@ static const char *type_name(int width)
     return width == 16 ? "MAT4" : name[width];
 }
 
-static int add_view(GlbWriter *glb, const void *data, size_t size, GlbUse use)
+/* The view of the next `size` bytes, which the caller writes. */
+static int add_view(GlbWriter *glb, size_t size, GlbUse use)
 {
     JsonWriter *json = &glb->json[GLB_VIEWS];
 
@@ -76,7 +77,6 @@ static int add_view(GlbWriter *glb, const void *data, size_t size, GlbUse use)
     if (use != GLB_DATA)
         json_write_int(json, "target", use);
     json_end_object(json);
-    write_bytes(&glb->binary, data, size);
     return glb->count[GLB_VIEWS]++;
 }
 
@@ -99,13 +99,11 @@ static void write_bounds(JsonWriter *json, const GlbAccessor *accessor)
     json_write_floats(json, "max", max, accessor->width);
 }
 
-int glb_add_accessor(GlbWriter *glb, const GlbAccessor *accessor)
+/* The accessor of a view that holds it alone. */
+static int describe_accessor(GlbWriter *glb, const GlbAccessor *accessor, int view)
 {
     JsonWriter *json = &glb->json[GLB_ACCESSORS];
-    size_t element = component_size(accessor->component) * (size_t)accessor->width;
-    int view = add_view(glb, accessor->data, element * (size_t)accessor->count, accessor->use);
 
-    assert(accessor->count > 0 && (accessor->use != GLB_VERTICES || element % 4 == 0));
     json_begin_object(json, NULL);
     json_write_int(json, "bufferView", view);
     json_write_int(json, "componentType", accessor->component);
@@ -119,40 +117,32 @@ int glb_add_accessor(GlbWriter *glb, const GlbAccessor *accessor)
     return glb->count[GLB_ACCESSORS]++;
 }
 
+int glb_add_accessor(GlbWriter *glb, const GlbAccessor *accessor)
+{
+    size_t element = component_size(accessor->component) * (size_t)accessor->width;
+    size_t size = element * (size_t)accessor->count;
+    int view = add_view(glb, size, accessor->use);
+
+    assert(accessor->count > 0 && (accessor->use != GLB_VERTICES || element % 4 == 0));
+    write_bytes(&glb->binary, accessor->data, size);
+    return describe_accessor(glb, accessor, view);
+}
+
 int glb_add_indices(GlbWriter *glb, const uint32_t *index, int count)
 {
-    JsonWriter *json = &glb->json[GLB_ACCESSORS];
-    bool is_short = true;
+    GlbAccessor accessor = {
+        .component = GLB_U16, .width = 1, .count = count, .data = index, .use = GLB_INDICES};
 
+    // the greatest number of each width is not allowed: it restarts primitives
     for (int i = 0; i < count; i++)
-        is_short = is_short && index[i] < UINT16_MAX;
-    if (!is_short)
-        return glb_add_accessor(glb, &(GlbAccessor){.component = GLB_U32,
-                                                    .width = 1,
-                                                    .count = count,
-                                                    .data = index,
-                                                    .use = GLB_INDICES});
-
-    // the view first, empty, so that the numbers may follow one by one
-    write_padding(&glb->binary, 4, 0);
-    json_begin_object(json, NULL);
-    json_write_int(json, "bufferView", glb->count[GLB_VIEWS]);
-    json_write_int(json, "componentType", GLB_U16);
-    json_write_int(json, "count", count);
-    json_write_text(json, "type", "SCALAR");
-    json_end_object(json);
-
-    json = &glb->json[GLB_VIEWS];
-    json_begin_object(json, NULL);
-    json_write_int(json, "buffer", 0);
-    json_write_int(json, "byteOffset", (int64_t)glb->binary.size);
-    json_write_int(json, "byteLength", (int64_t)count * 2);
-    json_write_int(json, "target", GLB_INDICES);
-    json_end_object(json);
+        if (index[i] >= UINT16_MAX)
+            accessor.component = GLB_U32;
+    if (accessor.component == GLB_U32)
+        return glb_add_accessor(glb, &accessor);
+    int view = add_view(glb, (size_t)count * 2, GLB_INDICES);
     for (int i = 0; i < count; i++)
         write_u16(&glb->binary, (uint16_t)index[i]);
-    glb->count[GLB_VIEWS]++;
-    return glb->count[GLB_ACCESSORS]++;
+    return describe_accessor(glb, &accessor, view);
 }
 
 int glb_add_material(GlbWriter *glb, const GlbMaterial *material)

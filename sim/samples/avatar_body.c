@@ -137,7 +137,7 @@ void avatar_add_body(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
     ShapeGrid head_grid = {
         {-0.11f, 1.20f, -0.125f}, {0.11f, 1.62f, 0.125f}, {0.0085f, 0.0085f, 0.0085f}};
     ShapeGrid arm_grid = {
-        {0.08f, 1.21f, -0.075f}, {0.77f, 1.33f, 0.08f}, {0.0105f, 0.0055f, 0.005f}};
+        {0.08f, 1.21f, -0.075f}, {0.77f, 1.33f, 0.08f}, {0.008f, 0.0056f, 0.0048f}};
     ShapeGrid leg_grid = {
         {-0.01f, 0.02f, -0.11f}, {0.17f, 0.83f, 0.11f}, {0.0115f, 0.018f, 0.0115f}};
 

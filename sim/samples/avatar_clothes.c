@@ -188,13 +188,13 @@ static void add_trim(const AvatarRig *rig, SampleMesh *mesh)
                      0.006f,
                      64,
                      10};
-    MeshRing cuff = {{0.246f, 1.267f, -0.012f},
-                     {0.0f, 0.0515f, 0.0f},
-                     {0.0f, 0.0f, 0.0515f},
+    MeshRing cuff = {{0.2475f, 1.267f, -0.012f},
+                     {0.0f, 0.0475f, 0.0f},
+                     {0.0f, 0.0f, 0.0475f},
                      0.008f,
-                     0.0035f,
+                     0.0085f,
                      32,
-                     8};
+                     10};
 
     add_middle(&bow, &bow_grid, avatar_torso_weights, mesh);
     int first = mesh->vertex_count, first_index = mesh->index_count;

@@ -175,7 +175,7 @@ static void add_ponytail(const AvatarRig *rig, SampleMesh *mesh)
                  .height = 0.028f,
                  .root = 0.42f,
                  .belly = 0.4f,
-                 .rings = 34,
+                 .rings = 28,
                  .sides = 12};
 
     add_chain_bundle(rig, "Ponytail", lock, strand, COUNT(strand), mesh);
@@ -185,16 +185,16 @@ static void add_bangs(const AvatarRig *rig, SampleMesh *mesh)
 {
     static const char *const name[BANG_COUNT] = {"Bang1_", "Bang2_", "Bang3_", "Bang4_",
                                                  "Bang5_", "Bang6_", "Bang7_"};
-    static const Strand side[] = {{0.0f, 0.0f, 0.0f, 1.0f}, {0.6f, -0.3f, 0.25f, 0.75f}};
+    static const Strand side[] = {{0.0f, 0.0f, 0.0f, 1.0f}, {0.6f, 0.35f, 0.25f, 0.75f}};
     static const Strand middle[] = {
-        {0.0f, 0.0f, 0.0f, 1.0f}, {0.6f, -0.3f, 0.25f, 0.7f}, {-0.6f, -0.3f, 0.25f, 0.7f}};
+        {0.0f, 0.0f, 0.0f, 1.0f}, {0.6f, 0.35f, 0.25f, 0.7f}, {-0.6f, 0.35f, 0.25f, 0.7f}};
     Lock lock = {.start = -0.3f,
                  .end = 0.1f + BANG_POINTS - 1,
                  .point_count = BANG_POINTS,
-                 .width = 0.0185f,
-                 .height = 0.008f,
-                 .root = 0.55f,
-                 .belly = 0.45f,
+                 .width = 0.0175f,
+                 .height = 0.0062f,
+                 .root = 0.4f,
+                 .belly = 0.5f,
                  .rings = 13,
                  .sides = 10};
     int first_vertex = mesh->vertex_count, first_index = mesh->index_count;
@@ -213,6 +213,43 @@ static void add_bangs(const AvatarRig *rig, SampleMesh *mesh)
     }
 }
 
+/* Strands combed over the cap from the hairline to the ponytail; they move with the head. */
+static void add_combed(const AvatarRig *rig, const Shape *cap, SampleMesh *mesh)
+{
+    enum { POINTS = 6 };
+    // where they start, on the left
+    static const Vec3 start[] = {
+        {0.012f, 1.572f, 0.084f},  {0.037f, 1.567f, 0.074f},  {0.061f, 1.552f, 0.058f},
+        {0.083f, 1.533f, 0.034f},  {0.098f, 1.515f, 0.006f},  {0.098f, 1.490f, -0.030f},
+        {0.088f, 1.455f, -0.048f}, {0.066f, 1.425f, -0.072f}, {0.026f, 1.410f, -0.090f}};
+    const Vec3 end = {0.0f, 1.556f, -0.118f};
+    int first_vertex = mesh->vertex_count, first_index = mesh->index_count;
+
+    for (int i = 0; i < COUNT(start); i++) {
+        Vec3 point[POINTS];
+        Lock lock = {.point_count = POINTS,
+                     .point = point,
+                     .end = POINTS - 1,
+                     .width = 0.0145f,
+                     .height = 0.0042f,
+                     .root = 0.35f,
+                     .belly = 0.4f,
+                     .rings = 12,
+                     .sides = 8};
+        for (int k = 0; k < POINTS; k++) {
+            // along the cap, aiming at the ponytail from a little to the side of it
+            float t = (float)k / (POINTS - 1);
+            Vec3 aim = vec3_lerp(start[i], vec3_add(end, vec3(0.12f * start[i].x, 0.0f, 0.0f)), t);
+            Vec3 away = vec3_normalize_or(vec3_sub(aim, vec3(0.0f, 1.50f, -0.016f)), end);
+            Vec3 from = vec3_add_scaled(vec3(0.0f, 1.50f, -0.016f), away, 0.2f);
+            point[k] = aim;
+            (void)shape_ray(cap, from, vec3_scale(away, -1.0f), 0.2f, &point[k]);
+        }
+        add_lock(&lock, mesh);
+    }
+    mesh_mirror(mesh, first_vertex, first_index, rig->mirror);
+}
+
 void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
 {
     static const Strand long_strand[] = {{0.0f, 0.0f, 0.0f, 1.0f},
@@ -224,7 +261,7 @@ void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
     SampleMesh *hair = &parts->mesh[MATERIAL_HAIR];
     Shape cap = {COUNT(cap_piece), cap_piece, true};
     ShapeGrid cap_grid = {
-        {-0.125f, 1.37f, -0.16f}, {0.125f, 1.64f, 0.125f}, {0.009f, 0.009f, 0.009f}};
+        {-0.125f, 1.37f, -0.16f}, {0.125f, 1.64f, 0.125f}, {0.0115f, 0.0115f, 0.0115f}};
     Lock side = {.start = -0.35f,
                  .end = 0.2f,
                  .width = 0.018f,
@@ -235,12 +272,13 @@ void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
                  .sides = 10};
     Lock front = side;
 
-    front.rings = 34;
+    front.rings = 30;
     front.width = 0.022f;
     front.height = 0.011f;
     shape_mesh(&cap, &cap_grid, arena, hair);
     for (int v = 0; v < hair->vertex_count; v++)
         weights_add(&hair->weights[v], JOINT_HEAD, 1.0f);
+    add_combed(rig, &cap, hair);
     add_ponytail(rig, hair);
     add_bundle_pair(rig, "FrontLockL", &front, long_strand, COUNT(long_strand), hair);
     add_bundle_pair(rig, "SideLockL", &side, short_strand, COUNT(short_strand), hair);

@@ -232,9 +232,9 @@ void avatar_bang_points(int bang, Vec3 out[BANG_POINTS])
     float across = ((float)bang - 3.0f) / 3.0f;
     float drop = across * across;
 
-    out[0] = vec3(0.050f * across, 1.579f - 0.014f * drop, 0.046f - 0.018f * drop);
-    out[1] = vec3(0.076f * across, 1.541f - 0.014f * drop, 0.098f - 0.034f * drop);
-    out[2] = vec3(0.083f * across, 1.493f - 0.020f * drop, 0.1105f - 0.039f * drop);
+    out[0] = vec3(0.048f * across, 1.582f - 0.014f * drop, 0.040f - 0.018f * drop);
+    out[1] = vec3(0.076f * across, 1.546f - 0.016f * drop, 0.090f - 0.034f * drop);
+    out[2] = vec3(0.0815f * across, 1.494f - 0.020f * drop, 0.1075f - 0.038f * drop);
 }
 
 /* Seven tufts that fan out over the forehead, each on a chain of three nodes. */

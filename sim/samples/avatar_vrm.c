@@ -175,6 +175,9 @@ static void write_expression(JsonWriter *out, const char *name, int face, const 
                              int count)
 {
     json_begin_object(out, name);
+    // a smile narrows the eyes itself
+    if (morph[0] == MORPH_HAPPY)
+        json_write_text(out, "overrideBlink", "blend");
     json_begin_array(out, "morphTargetBinds");
     for (int i = 0; i < count; i++) {
         json_begin_object(out, NULL);
