@@ -345,24 +345,32 @@ static void write_json(GlbWriter *glb, const char *generator, Text *out)
     for (int i = 0; i < GLB_SECTION_COUNT; i++)
         if (glb->count[i] > 0)
             json_write_raw(&json, section_name[i], text_string(&glb->text[i]));
-    json_begin_array(&json, "buffers");
-    json_begin_object(&json, NULL);
-    json_write_int(&json, "byteLength", (int64_t)glb->binary.size);
-    json_end_object(&json);
-    json_end_array(&json);
+    if (glb->binary.size > 0) {
+        json_begin_array(&json, "buffers");
+        json_begin_object(&json, NULL);
+        json_write_int(&json, "byteLength", (int64_t)glb->binary.size);
+        json_end_object(&json);
+        json_end_array(&json);
+    }
     if (glb->extension_count > 0)
         json_write_raw(&json, "extensions", text_string(&glb->extensions));
     json_end_object(&json);
 }
 
+static size_t chunk_size(size_t size)
+{
+    return size > 0 ? 8 + (size + 3) / 4 * 4 : 0;
+}
+
+/* A chunk, filled up to a multiple of four bytes; none where it would be empty. */
 static void write_chunk(ByteWriter *out, uint32_t type, Bytes chunk, uint8_t fill)
 {
-    size_t padding = (4 - chunk.size % 4) % 4;
-
-    write_u32(out, (uint32_t)(chunk.size + padding));
+    if (chunk.size == 0)
+        return;
+    write_u32(out, (uint32_t)(chunk_size(chunk.size) - 8));
     write_u32(out, type);
     write_bytes(out, chunk.data, chunk.size);
-    for (size_t i = 0; i < padding; i++)
+    for (size_t i = chunk.size; i % 4 != 0; i++)
         write_u8(out, fill);
 }
 
@@ -379,11 +387,9 @@ Status glb_write(GlbWriter *glb, const char *generator, ByteWriter *out, Error *
         Bytes json = byte_writer_bytes(&text.buffer);
         Bytes binary = byte_writer_bytes(&glb->binary);
         json.size = text_length(&text);
-        size_t size = 12 + 8 + (json.size + 3) / 4 * 4 + 8 + (binary.size + 3) / 4 * 4;
-
         write_u32(out, GLB_MAGIC);
         write_u32(out, 2);
-        write_u32(out, (uint32_t)size);
+        write_u32(out, (uint32_t)(12 + chunk_size(json.size) + chunk_size(binary.size)));
         write_chunk(out, GLB_CHUNK_JSON, json, ' ');
         write_chunk(out, GLB_CHUNK_BIN, binary, 0);
     }
