@@ -136,34 +136,39 @@ JsonReader json_root(const JsonDocument *document, Faults *faults)
     return (JsonReader){.value = document->root, .faults = faults};
 }
 
+static bool has_type(const JsonReader *reader, int types)
+{
+    return reader->value && (reader->value->type & types);
+}
+
 bool json_is_absent(const JsonReader *reader)
 {
-    return !reader->value || cJSON_IsNull(reader->value);
+    return !reader->value || has_type(reader, cJSON_NULL);
 }
 
 bool json_is_object(const JsonReader *reader)
 {
-    return cJSON_IsObject(reader->value);
+    return has_type(reader, cJSON_Object);
 }
 
 bool json_is_array(const JsonReader *reader)
 {
-    return cJSON_IsArray(reader->value);
+    return has_type(reader, cJSON_Array);
 }
 
 bool json_is_number(const JsonReader *reader)
 {
-    return cJSON_IsNumber(reader->value);
+    return has_type(reader, cJSON_Number);
 }
 
 bool json_is_text(const JsonReader *reader)
 {
-    return cJSON_IsString(reader->value);
+    return has_type(reader, cJSON_String);
 }
 
 bool json_is_bool(const JsonReader *reader)
 {
-    return cJSON_IsBool(reader->value);
+    return has_type(reader, cJSON_False | cJSON_True);
 }
 
 static const cJSON *find_member(const cJSON *object, const char *key)

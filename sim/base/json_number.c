@@ -92,7 +92,7 @@ static Decimal find_shortest(double value, Width width)
  * have a whole number between the bounds. False where it does not apply. */
 static bool find_shortest_float(float value, Decimal *out)
 {
-    double scale = 1.0;
+    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
     int exponent;
 
     if (!(value >= 1e-3f && value < 0x1p24f))
@@ -101,7 +101,8 @@ static bool find_shortest_float(float value, Decimal *out)
     double half = ldexp(1.0, exponent - 25);
     double low = (double)value - (fraction == 0.5 ? half / 2 : half);
     double high = (double)value + half;
-    for (int decimals = 0; decimals <= 11; decimals++, scale *= 10.0) {
+    for (int decimals = 0; decimals <= 11; decimals++) {
+        double scale = power[decimals];
         double nearest = rint((double)value * scale);
         if (nearest <= low * scale)
             nearest += 1.0;

@@ -1,0 +1,158 @@
+#!/bin/sh
+# Every test in one command, on a bare Debian 12 too.
+#
+#     sh tests/run.sh          what a change must pass: gcc, clang with sanitizers, api, lint
+#     sh tests/run.sh --all    adds tsan, optimised builds, analyzer, fuzzing, 10,000 law cases,
+#                              the Dockerfile, benches
+#
+# Real files are looked for in BAKEHOUSE_TEST_DATA; tests that need them are skipped, by name,
+# without. The last line is "N passed, N failed, N skipped", and the exit code 0 only without
+# failures.
+set -u
+cd "$(dirname "$0")/.."
+all=no
+for argument in "$@"; do
+    case $argument in
+    --all) all=yes ;;
+    *)
+        echo "usage: sh tests/run.sh [--all]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+logs=build/test-logs
+passed=0
+failed=0
+skipped=0
+failures=
+rm -rf $logs
+mkdir -p $logs
+
+say() {
+    printf '%s %s\n' "$(date +%H:%M:%S)" "$*"
+}
+
+finish() {
+    [ -z "$failures" ] || printf '\nfailed:%b\n' "$failures"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+# record NAME CODE: one result of a command; 77 is a skip
+record() {
+    case $2 in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *)
+        failed=$((failed + 1))
+        failures="$failures\n  $1"
+        ;;
+    esac
+}
+
+# step NAME COMMAND...: run it, show its output only when it fails
+step() {
+    name=$1
+    shift
+    "$@" >"$logs/$name.log" 2>&1
+    code=$?
+    record "$name" $code
+    case $code in
+    0) say "$name: ok" ;;
+    77) say "$name: skipped: $(tail -n 1 "$logs/$name.log")" ;;
+    *)
+        say "$name: FAILED"
+        tail -n 60 "$logs/$name.log"
+        ;;
+    esac
+    return $code
+}
+
+# tests NAME CTEST-ARGUMENTS...: counts the single tests inside the suites
+tests() {
+    name=$1
+    shift
+    ctest "$@" --no-tests=error -V >"$logs/$name.log" 2>&1
+    code=$?
+    # prints "passed failed skipped", then a line for each failure and skip
+    awk -f tests/count.awk "$logs/$name.log" >"$logs/$name.counts"
+    read -r good bad left <"$logs/$name.counts"
+    if [ "$code" != 0 ] && [ "$bad" = 0 ]; then
+        bad=1
+        echo "  FAILED ctest itself" >>"$logs/$name.counts"
+        tail -n 20 "$logs/$name.log"
+    fi
+    say "$name: $good passed, $bad failed, $left skipped"
+    sed 1d "$logs/$name.counts"
+    if [ "$bad" != 0 ]; then
+        grep -vE '(RUN|OK) +\]|^test [0-9]|UpdateCTestConf|^ *$' "$logs/$name.log" | tail -n 80
+        failures="$failures$(sed -n "s/^  FAILED \(.*\)/\\\\n  $name: \1/p" "$logs/$name.counts" |
+            tr -d '\n')"
+    fi
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    skipped=$((skipped + left))
+}
+
+build() {
+    preset=$1
+    shift
+    step "build-$preset" sh -c "cmake --preset $preset $* && cmake --build --preset $preset -- -j 2"
+}
+
+# api BINARY: every executable file under tests/api, BAKEHOUSE naming the binary under test
+api() {
+    for script in tests/api/test_*; do
+        [ -x "$script" ] || continue
+        BAKEHOUSE="$PWD/$1/bakehouse" step "$(basename "$1").$(basename "$script")" \
+            timeout 600 "$script"
+    done
+}
+
+groups="build test"
+[ $all = no ] || groups="$groups bench image"
+# shellcheck disable=SC2086
+sh clients/install.sh $groups || {
+    record install 1
+    failures="$failures\n  install"
+    finish
+}
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache
+fi
+
+build dev && {
+    tests dev --preset dev
+    api build/dev
+}
+build asan && {
+    tests asan --preset asan
+    api build/asan
+}
+tests lint --test-dir build/dev -L lint
+build release && [ -x build/release/bakehouse ] &&
+    step same-bytes sh tests/golden/same_bytes.sh build/dev/bakehouse build/asan/bakehouse \
+        build/release/bakehouse
+
+if [ $all = yes ]; then
+    build tsan && {
+        tests tsan --preset tsan
+        api build/tsan
+    }
+    build dev-clang && tests dev-clang --preset dev-clang
+    # the optimised build: golden scenes and laws
+    build bench && BAKEHOUSE_LAW_CASES=10000 tests release-law-10000 --preset bench
+    build release-clang && step same-bytes-all sh tests/golden/same_bytes.sh build/dev/bakehouse \
+        build/dev-clang/bakehouse build/release/bakehouse build/release-clang/bakehouse
+    step analyzer sh tests/lint/check_analyzer.sh
+    step dockerfile sh tests/lint/check_dockerfile.sh
+    build fuzz && for target in build/fuzz/tests/fuzz_*; do
+        [ -x "$target" ] && [ -f "$target" ] || continue
+        step "$(basename "$target")" sh tests/fuzz/run.sh "$target" 60
+    done
+    step bench sh tests/bench/run.sh
+    [ -f $logs/bench.log ] && cat $logs/bench.log
+fi
+finish
