@@ -38,6 +38,14 @@ typedef struct PartSegment {
     Vec3 tail_offset; /* the tail in the head's space */
 } PartSegment;
 
+/* Where a segment's tail is in a pose, world. */
+static inline DVec3 part_segment_tail(const PartSegment *segment, const Pose *pose)
+{
+    if (segment->tail >= 0)
+        return pose->world[segment->tail].origin;
+    return world_point(&pose->world[segment->head], segment->tail_offset);
+}
+
 /* What a part tells core about itself after build. Arrays live as long as the model. */
 typedef struct PartInfo {
     const bool *is_driven; /* nodes whose local rotation it writes (node_count) */

@@ -24,6 +24,13 @@ static inline Transform transform_identity(void)
     return (Transform){{0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 1.0f}, {1.0f, 1.0f, 1.0f}};
 }
 
+/* Part of the way from a to b: linear, rotations by quat_nlerp. */
+static inline Transform transform_blend(const Transform *a, const Transform *b, float t)
+{
+    return (Transform){vec3_lerp(a->translation, b->translation, t),
+                       quat_nlerp(a->rotation, b->rotation, t), vec3_lerp(a->scale, b->scale, t)};
+}
+
 static inline World world_identity(void)
 {
     return (World){{0.0, 0.0, 0.0}, mat3_identity(), quat_identity()};

@@ -28,17 +28,21 @@ void pose_set_rest(const Rig *rig, Pose *pose)
                (size_t)rig->morph_weight_count * sizeof *pose->morph_weight);
 }
 
-void pose_update_world(const Rig *rig, Pose *pose)
+void pose_update_nodes(const Rig *rig, const int *node, int count, Pose *pose)
 {
     const World scene = world_identity();
 
-    for (int i = 0; i < rig->node_count; i++) {
-        int node = rig->order[i];
-        int parent = rig->node[node].parent;
+    for (int i = 0; i < count; i++) {
+        int parent = rig->node[node[i]].parent;
 
-        pose->world[node] =
-            world_child(parent < 0 ? &scene : &pose->world[parent], &pose->local[node]);
+        pose->world[node[i]] =
+            world_child(parent < 0 ? &scene : &pose->world[parent], &pose->local[node[i]]);
     }
+}
+
+void pose_update_world(const Rig *rig, Pose *pose)
+{
+    pose_update_nodes(rig, rig->order, rig->node_count, pose);
 }
 
 void pose_copy(const Rig *rig, const Pose *from, Pose *to)
@@ -51,16 +55,8 @@ void pose_copy(const Rig *rig, const Pose *from, Pose *to)
 
 void pose_blend(const Rig *rig, const Pose *before, const Pose *now, float t, Pose *out)
 {
-    for (int i = 0; i < rig->node_count; i++) {
-        const Transform *a = &before->local[i];
-        const Transform *b = &now->local[i];
-
-        out->local[i] = (Transform){
-            .translation = vec3_lerp(a->translation, b->translation, t),
-            .rotation = quat_nlerp(a->rotation, b->rotation, t),
-            .scale = vec3_lerp(a->scale, b->scale, t),
-        };
-    }
+    for (int i = 0; i < rig->node_count; i++)
+        out->local[i] = transform_blend(&before->local[i], &now->local[i], t);
     for (int i = 0; i < rig->morph_weight_count; i++)
         out->morph_weight[i] =
             before->morph_weight[i] + (now->morph_weight[i] - before->morph_weight[i]) * t;
