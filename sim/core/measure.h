@@ -4,7 +4,8 @@
 #include "sim/measures.h"
 
 /* Where a solver's `measure` puts its rows and series; memory is the arena's. What does not fit is
- * counted and becomes a warning. */
+ * counted and becomes a warning. Names, targets and units are kept as pointers: constants, or texts
+ * that live as long as the model. Values of series are copied. */
 struct MeasureSink {
     Arena *arena;
     int simulation;
@@ -13,6 +14,7 @@ struct MeasureSink {
     MeasureRow *row;
     MeasureSeries *series;
     Warnings *warnings;
+    int dropped; /* rows and series that did not fit */
 };
 typedef struct MeasureSink MeasureSink;
 
