@@ -1,102 +1,7 @@
+#include "server/cli/outputs.h"
 #include "server/cli/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-/* Set by SIGINT and SIGTERM: the bake stops at its next sub-step. */
-static atomic_bool stop_wanted;
-
-static void want_stop(int signal_number)
-{
-    (void)signal_number;
-    atomic_store_explicit(&stop_wanted, true, memory_order_relaxed);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = want_stop};
-
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-/* --- the frames, in a file without a name --- */
-
-typedef struct Sink {
-    int descriptor;
-    const char *label;
-    Bytes mapped;
-} Sink;
-
-static Status open_sink(Sink *out, Error *err)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-
-    (void)snprintf(path, sizeof path, "%s/bakehouse-XXXXXX", folder ? folder : "/tmp");
-    out->descriptor = mkostemp(path, O_CLOEXEC);
-    if (out->descriptor < 0)
-        return error_set(err, STATUS_IO, "could not make a file for the frames, \"%s\": %s", path,
-                         strerror(errno));
-    (void)unlink(path);
-    return STATUS_OK;
-}
-
-static Status append(void *context, const RunPiece *piece, Error *err)
-{
-    const Sink *sink = context;
-    size_t done = 0;
-
-    while (done < piece->bytes.size) {
-        ssize_t written =
-            write(sink->descriptor, piece->bytes.data + done, piece->bytes.size - done);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return error_set(err, STATUS_IO, "could not write the frames: %s", strerror(errno));
-        done += (size_t)written;
-    }
-    return STATUS_OK;
-}
-
-static void show_progress(void *context, const RunProgress *progress)
-{
-    const Sink *sink = context;
-
-    report_progress(progress, sink->label);
-}
-
-static Status map_sink(Sink *sink, int64_t size, Error *err)
-{
-    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, sink->descriptor, 0);
-
-    if (data == MAP_FAILED)
-        return error_set(err, STATUS_IO, "could not read the frames: %s", strerror(errno));
-    sink->mapped = (Bytes){data, (size_t)size};
-    return STATUS_OK;
-}
-
-static void close_sink(Sink *sink)
-{
-    union {
-        const void *constant;
-        void *data;
-    } mapped = {.constant = sink->mapped.data};
-
-    if (sink->mapped.size)
-        (void)munmap(mapped.data, sink->mapped.size);
-    if (sink->descriptor >= 0)
-        (void)close(sink->descriptor);
-}
-
-/* --- the command --- */
 
 /* Paths that cannot be written are found before anything runs. */
 static int check_outputs(const CliArguments *arguments)
@@ -112,69 +17,55 @@ static int check_outputs(const CliArguments *arguments)
     return EXIT_DONE;
 }
 
-static Status write_outputs(const CliArguments *arguments, const CliBake *bake, Error *err)
+static Status write_outputs(const CliArguments *arguments, const LocalRun *done, Error *err)
 {
-    for (int i = 0; i < arguments->value_count && !err->status; i++)
+    for (int i = 0; i < arguments->value_count; i++)
         if (strcmp(arguments->given[i]->name, "--output") == 0 &&
-            output_write(bake, arguments->value[i], err))
+            output_write(done, arguments->value[i], err))
             return err->status;
-    return err->status;
+    return STATUS_OK;
 }
 
-static Status report(const CliArguments *arguments, const CliBake *bake, Error *err)
+/* What was measured is written even when the bake failed, which stays the failure then. */
+static Status write_measures(const CliArguments *arguments, const LocalRun *done, Error *err)
 {
-    if (cli_has(arguments, "--json"))
-        return report_json(bake, arguments, err);
-    if (cli_has(arguments, "--quiet"))
-        return STATUS_OK;
-    return report_table(bake->job, bake->result, err);
-}
-
-/* Runs the job into the sink; whatever was measured is written even when it fails. */
-static Status run_into(const CliArguments *arguments, const CliJob *job, Sink *sink, Arena *arena,
-                       RunResult *out, Error *err)
-{
-    const char *measures = cli_value(arguments, "--measures");
-    RunOptions options = run_options_default();
-    const RunHost host = {
-        .context = sink, .append = append, .progress = show_progress, .stop = &stop_wanted};
+    const char *path = cli_value(arguments, "--measures");
     Error second = {0};
+    bool has_failed = err->status != STATUS_OK;
 
-    options.measure_rate = 0;
-    if (simd_level_choose(getenv("BAKEHOUSE_SIMD"), &options.simd, err))
+    if (!path || !report_measures(&done->result, path, has_failed ? &second : err))
         return err->status;
-    bool is_done = !run_job(job->model.rig, &job->spec, &options, &host, arena, out, err);
-    report_clear();
-    if (!cli_has(arguments, "--quiet"))
-        report_warnings(job, out);
-    if (measures && report_measures(out, measures, is_done ? err : &second) && !is_done)
+    if (has_failed)
         (void)cli_fail(&second);
     return err->status;
 }
 
+static Status report(const CliArguments *arguments, const LocalRun *done, Error *err)
+{
+    if (cli_has(arguments, "--json"))
+        return report_json(done, arguments, err);
+    if (cli_has(arguments, "--quiet"))
+        return STATUS_OK;
+    return report_table(done, err);
+}
+
 static int bake_job(const CliArguments *arguments, const CliJob *job)
 {
-    Sink sink = {.descriptor = -1, .label = job->path};
-    Arena arena = {0};
-    RunResult result = {0};
+    LocalRun done;
     Error err = {0};
-    CliBake bake = {.job = job, .result = &result};
-    bool is_shown = false;
+    int exit_code = EXIT_DONE;
 
-    catch_signals();
-    if (!open_sink(&sink, &err) && !arena_create(&arena, job_limits_default().memory, &err) &&
-        !run_into(arguments, job, &sink, &arena, &result, &err) &&
-        !map_sink(&sink, result.bytes, &err)) {
-        bake.frames = sink.mapped;
-        is_shown = !write_outputs(arguments, &bake, &err) && !report(arguments, &bake, &err);
-    }
-    int exit_code = is_shown ? EXIT_DONE : cli_fail(&err);
-    if (is_shown && !result.passed) {
-        (void)fprintf(stderr, "bakehouse: a gate was not passed: %s\n", result.reason);
+    Status status = local_run(job, &done, &err);
+    if (!cli_has(arguments, "--quiet"))
+        report_warnings(&done);
+    if (write_measures(arguments, &done, &err) || status || write_outputs(arguments, &done, &err) ||
+        report(arguments, &done, &err)) {
+        exit_code = cli_fail(&err);
+    } else if (!done.result.passed) {
+        (void)fprintf(stderr, "bakehouse: a gate was not passed: %s\n", done.result.reason);
         exit_code = EXIT_GATE;
     }
-    close_sink(&sink);
-    arena_destroy(&arena);
+    local_run_close(&done);
     return exit_code;
 }
 

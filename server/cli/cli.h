@@ -85,16 +85,19 @@ bool cli_has_extension(const char *path, const char *extension);
 
 typedef struct CliAsset {
     const char *path;
-    Arena arena;
+    Arena arena; /* of the rig */
     const Rig *rig;
     char id[ASSET_ID_SIZE];
     char sha256[SHA256_HEX_SIZE];
-    CliFile file; /* open as long as the asset */
+    /* as it was read, open as long as the asset: exports read them again */
+    CliFile file;
+    AssetOptions options;
+    Arena beside;       /* of what follows and of the options */
+    CliFile *side_file; /* (options.side_file_count) */
 } CliAsset;
 
-/* The file with its side files that stand beside it. `prefix` of the id: 'm' or 'a'. */
 typedef struct CliImport {
-    char prefix;
+    char prefix; /* of the id: 'm' or 'a' */
     double unit;
     bool is_z_up;
 } CliImport;
@@ -102,6 +105,7 @@ typedef struct CliImport {
 /* --unit and --up of a command. */
 NODISCARD Status cli_import_options(const CliArguments *arguments, char prefix, CliImport *out,
                                     Error *err);
+/* The file, with its side files that stand beside it. */
 NODISCARD Status cli_open_asset(const char *path, const CliImport *import, CliAsset *out,
                                 Error *err);
 void cli_close_asset(CliAsset *asset);

@@ -134,103 +134,86 @@ static bool join_beside(const char *path, const char *name, char out[PATH_SIZE])
     return length > 0 && length < PATH_SIZE;
 }
 
-/* Side files that exist; the reader says what a missing one means. */
-static int open_side_files(const char *path, CliFile *file, const char *const *name, int count,
-                           SideFile *out)
-{
-    int found = 0;
-
-    for (int i = 0; i < count; i++) {
-        char beside[PATH_SIZE];
-        Error err = {0};
-
-        if (!join_beside(path, name[i], beside) ||
-            cli_open_file(beside, asset_limits_default().file_size, &file[found], &err))
-            continue;
-        out[found] = (SideFile){name[i], file[found].bytes};
-        found++;
-    }
-    return found;
-}
-
-/* The main file and what stands beside it, while they are read. */
-typedef struct Bundle {
-    Arena names;
-    int count;
-    CliFile file[SIDE_FILES_MAX];
-    SideFile side[SIDE_FILES_MAX];
-} Bundle;
-
-static Status open_bundle(const CliAsset *asset, const AssetOptions *options, Bundle *out,
-                          Error *err)
+/* Maps the side files that exist; the reader says what a missing one means. */
+static Status open_side_files(CliAsset *asset, Error *err)
 {
     // names are parts of the main file, decoded
-    if (arena_create(&out->names, 4 * asset->file.bytes.size + ((size_t)1 << 20), err))
+    if (arena_create(&asset->beside, 4 * asset->file.bytes.size + ((size_t)1 << 20), err))
         return err->status;
-    const char **name = arena_array(&out->names, const char *, SIDE_FILES_MAX);
-    if (!name)
+    const char **name = arena_array(&asset->beside, const char *, SIDE_FILES_MAX);
+    SideFile *side = arena_array(&asset->beside, SideFile, SIDE_FILES_MAX);
+    asset->side_file = arena_array(&asset->beside, CliFile, SIDE_FILES_MAX);
+    if (asset->beside.overflowed)
         return error_set(err, STATUS_NO_MEMORY, "no room for the names of side files");
-    int count = asset_side_names(asset->file.bytes, options, &out->names, name, SIDE_FILES_MAX);
-    out->count = open_side_files(asset->path, out->file, name, count, out->side);
+    int count =
+        asset_side_names(asset->file.bytes, &asset->options, &asset->beside, name, SIDE_FILES_MAX);
+    int found = 0;
+    for (int i = 0; i < count; i++) {
+        char path[PATH_SIZE];
+        Error missing = {0};
+
+        if (!join_beside(asset->path, name[i], path) ||
+            cli_open_file(path, asset->options.limits.file_size, &asset->side_file[found],
+                          &missing))
+            continue;
+        side[found] = (SideFile){name[i], asset->side_file[found].bytes};
+        found++;
+    }
+    asset->options.side_file = side;
+    asset->options.side_file_count = found;
     return STATUS_OK;
 }
 
-static void close_bundle(Bundle *bundle)
+static Status read_asset(CliAsset *asset, Error *err)
 {
-    for (int i = 0; i < bundle->count; i++)
-        cli_close_file(&bundle->file[i]);
-    arena_destroy(&bundle->names);
-}
-
-static Status read_asset(AssetOptions *options, CliAsset *asset, Error *err)
-{
-    Bundle bundle = {0};
     size_t size = asset->file.bytes.size;
 
-    if (!open_bundle(asset, options, &bundle, err)) {
-        for (int i = 0; i < bundle.count; i++)
-            size += bundle.side[i].bytes.size;
-        options->side_file_count = bundle.count;
-        options->side_file = bundle.side;
-    }
-    bool is_read = !err->status &&
-                   !arena_create(&asset->arena, asset_arena_size(size, &options->limits), err) &&
-                   !asset_read(asset->file.bytes, options, &asset->arena, &asset->rig, err);
-    close_bundle(&bundle);
-    return is_read ? STATUS_OK : err->status;
+    if (open_side_files(asset, err))
+        return err->status;
+    for (int i = 0; i < asset->options.side_file_count; i++)
+        size += asset->options.side_file[i].bytes.size;
+    if (arena_create(&asset->arena, asset_arena_size(size, &asset->options.limits), err))
+        return err->status;
+    return asset_read(asset->file.bytes, &asset->options, &asset->arena, &asset->rig, err);
 }
 
 Status cli_open_asset(const char *path, const CliImport *import, CliAsset *out, Error *err)
 {
     const char *slash = strrchr(path, '/');
-    AssetOptions options = {
+    CliAsset asset = {.path = path};
+
+    asset.options = (AssetOptions){
         .limits = asset_limits_default(),
         .unit = import->unit,
         .is_z_up = import->is_z_up,
         .name = slash ? slash + 1 : path,
     };
-    CliAsset asset = {.path = path};
-
-    if (cli_open_file(path, options.limits.file_size, &asset.file, err))
+    if (cli_open_file(path, asset.options.limits.file_size, &asset.file, err))
         return err->status;
     asset_id_of(import->prefix, asset.file.bytes, import->unit, import->is_z_up, asset.id);
     sha256_of(asset.file.bytes, asset.sha256);
-    if (read_asset(&options, &asset, err)) {
+    if (read_asset(&asset, err)) {
         error_context(err, "%s", path);
         cli_close_asset(&asset);
         return err->status;
     }
     // the path may be the caller's buffer
-    asset.path = arena_text(&asset.arena, path, strlen(path));
+    asset.path = arena_text(&asset.beside, path, strlen(path));
     if (!asset.path)
-        asset.path = "";
+        asset.path = "the model";
+    slash = strrchr(asset.path, '/');
+    asset.options.name = slash ? slash + 1 : asset.path;
+    asset.file.path = asset.path;
     *out = asset;
     return STATUS_OK;
 }
 
 void cli_close_asset(CliAsset *asset)
 {
+    for (int i = 0; i < asset->options.side_file_count; i++)
+        cli_close_file(&asset->side_file[i]);
     cli_close_file(&asset->file);
     arena_destroy(&asset->arena);
+    arena_destroy(&asset->beside);
     *asset = (CliAsset){0};
 }

@@ -1,17 +1,17 @@
 #include "server/cli/outputs.h"
 
-#include "sim/frames.h"
+#include "sim/exports.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { LINE_MAX = 1 << 30, MEASURES_MAX = 1 << 28 };
+enum { LINE_MAX = 1 << 30, MEASURES_MAX = 1 << 28, FILE_MAX = 1 << 30 };
 
 /* --- frames as they are --- */
 
-static Status write_frames(const CliBake *bake, const char *path, Error *err)
+static Status write_frames(const LocalRun *run, const char *path, Error *err)
 {
-    return cli_write_file(path, bake->frames, err);
+    return cli_write_file(path, run->frames, err);
 }
 
 /* --- text --- */
@@ -44,14 +44,14 @@ static Status write_lines(FrameFile *frames, FILE *file, const char *path, Error
 }
 
 /* A frame is a line: written as they are decoded, so that no length of bake needs memory. */
-static Status write_ndjson(const CliBake *bake, const char *path, Error *err)
+static Status write_ndjson(const LocalRun *run, const char *path, Error *err)
 {
     Arena arena = {0};
     FrameFile frames;
 
     if (arena_create(&arena, job_limits_default().memory, err))
         return err->status;
-    if (!frame_file_open(bake->frames, NULL, &arena, &frames, err)) {
+    if (!frame_file_open(run->frames, NULL, &arena, &frames, err)) {
         FILE *file = fopen(path, "we");
 
         if (!file)
@@ -65,14 +65,66 @@ static Status write_ndjson(const CliBake *bake, const char *path, Error *err)
     return err->status;
 }
 
-static Status write_csv(const CliBake *bake, const char *path, Error *err)
+static Status write_csv(const LocalRun *run, const char *path, Error *err)
 {
     Text text = text_open(MEASURES_MAX, err);
 
-    measures_write_csv(&bake->result->measures, &text);
+    measures_write_csv(&run->result.measures, &text);
     if (!err->status)
         cli_write_file(path, (Bytes){(const uint8_t *)text_string(&text), text_length(&text)}, err);
     text_close(&text);
+    return err->status;
+}
+
+/* --- models and pictures --- */
+
+/* What a bake is called in files that name it: its clip or motion. */
+static const char *bake_name(const BakeSpec *bake)
+{
+    const MotionSpec *motion = &bake->motion;
+
+    return motion->kind == MOTION_CLIP ? motion->source->clip[motion->clip].key
+                                       : motion_kind_name(motion->kind);
+}
+
+static Status write_glb(const LocalRun *run, const char *path, Error *err)
+{
+    const CliAsset *model = &run->job->model;
+    const ExportSource source = {model->file.bytes, &model->options, model->rig};
+    ByteWriter file = byte_writer(FILE_MAX, err);
+    Arena scratch = {0};
+
+    if (!arena_create(&scratch, job_limits_default().memory, err) &&
+        !export_glb(&source, run->frames, bake_name(&run->job->spec.bake), &scratch, &file, err))
+        cli_write_file(path, byte_writer_bytes(&file), err);
+    arena_destroy(&scratch);
+    byte_writer_close(&file);
+    return err->status;
+}
+
+static Status write_png(const LocalRun *run, const char *path, Error *err)
+{
+    const OutputSpec *output = &run->job->spec.bake.output;
+    PictureOptions options = picture_options_default();
+
+    options.title = bake_name(&run->job->spec.bake);
+    options.is_stretch = true;
+    options.hidden_count = output->hidden_count;
+    options.hidden = output->hidden;
+    return output_write_sheet(run->job->model.rig, run->frames, &options, path, err);
+}
+
+Status output_write_sheet(const Rig *rig, Bytes frames, const PictureOptions *options,
+                          const char *path, Error *err)
+{
+    ByteWriter file = byte_writer(FILE_MAX, err);
+    Arena scratch = {0};
+
+    if (!arena_create(&scratch, picture_arena_size(rig, frames, options), err) &&
+        !picture_sheet(rig, frames, options, &scratch, &file, err))
+        cli_write_file(path, byte_writer_bytes(&file), err);
+    arena_destroy(&scratch);
+    byte_writer_close(&file);
     return err->status;
 }
 
@@ -80,11 +132,10 @@ static Status write_csv(const CliBake *bake, const char *path, Error *err)
 
 static const struct {
     const char *extension;
-    Status (*write)(const CliBake *bake, const char *path, Error *err);
+    Status (*write)(const LocalRun *run, const char *path, Error *err);
 } outputs[] = {
-    {"frames", write_frames},
-    {"ndjson", write_ndjson},
-    {"csv", write_csv},
+    {"frames", write_frames}, {"ndjson", write_ndjson}, {"glb", write_glb},
+    {"png", write_png},       {"csv", write_csv},
 };
 
 enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
@@ -113,10 +164,10 @@ CliJobWishes output_wishes(const CliArguments *arguments)
     return wishes;
 }
 
-Status output_write(const CliBake *bake, const char *path, Error *err)
+Status output_write(const LocalRun *run, const char *path, Error *err)
 {
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (cli_has_extension(path, outputs[i].extension))
-            return outputs[i].write(bake, path, err);
+            return outputs[i].write(run, path, err);
     return error_set(err, STATUS_INVALID, "\"%s\" has an extension that cannot be written", path);
 }

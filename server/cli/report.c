@@ -45,10 +45,10 @@ static void print_warnings(const Warnings *warnings)
         (void)fprintf(stderr, "warning: and %d more\n", hidden);
 }
 
-void report_warnings(const CliJob *job, const RunResult *result)
+void report_warnings(const LocalRun *run)
 {
-    print_warnings(&job->model.rig->warnings);
-    print_warnings(&result->measures.warnings);
+    print_warnings(&run->job->model.rig->warnings);
+    print_warnings(&run->result.measures.warnings);
 }
 
 /* --- after it --- */
@@ -66,8 +66,9 @@ static void add_value(Text *text, const MeasureRow *row)
     text_format(text, " %s\n", strcmp(row->unit, "1") == 0 ? "" : row->unit);
 }
 
-Status report_table(const CliJob *job, const RunResult *result, Error *err)
+Status report_table(const LocalRun *run, Error *err)
 {
+    const RunResult *result = &run->result;
     Text text = text_open(REPORT_MAX, err);
     const Measures *measures = &result->measures;
 
@@ -81,7 +82,7 @@ Status report_table(const CliJob *job, const RunResult *result, Error *err)
         text_format(&text, "%-24s %-24s", row->name, row->target);
         add_value(&text, row);
     }
-    if (job->spec.gate_count)
+    if (result->has_gates)
         text_format(&text, "gates: %s%s\n",
                     result->passed ? "passed" : "NOT passed: ", result->reason);
     if (!err->status)
@@ -90,9 +91,9 @@ Status report_table(const CliJob *job, const RunResult *result, Error *err)
     return err->status;
 }
 
-Status report_json(const CliBake *bake, const CliArguments *arguments, Error *err)
+Status report_json(const LocalRun *run, const CliArguments *arguments, Error *err)
 {
-    const RunResult *result = bake->result;
+    const RunResult *result = &run->result;
     Text measures = text_open(REPORT_MAX, err);
     Text text = text_open(REPORT_MAX, err);
     JsonWriter inner = json_writer(&measures, 0);
@@ -100,8 +101,8 @@ Status report_json(const CliBake *bake, const CliArguments *arguments, Error *er
 
     measures_write_json(&result->measures, MEASURES_FULL, &inner);
     json_begin_object(&writer, NULL);
-    json_write_text(&writer, "model", bake->job->spec.model_id);
-    json_write_text(&writer, "key", bake->job->spec.key);
+    json_write_text(&writer, "model", run->job->spec.model_id);
+    json_write_text(&writer, "key", run->job->spec.key);
     json_write_int(&writer, "frames", result->frames);
     json_write_int(&writer, "bytes", result->bytes);
     json_write_text(&writer, "sha256", result->sha256);
