@@ -266,6 +266,7 @@ int glb_add_node(GlbWriter *glb, const GlbNode *node)
 void glb_add_root(GlbWriter *glb, int node)
 {
     json_write_int(&glb->roots_json, NULL, node);
+    glb->root_count++;
 }
 
 void glb_begin_animation(GlbWriter *glb, const char *name)
@@ -335,12 +336,14 @@ static void write_json(GlbWriter *glb, const char *generator, Text *out)
             json_write_text(&json, NULL, glb->extension[i]);
         json_end_array(&json);
     }
-    json_write_int(&json, "scene", 0);
-    json_begin_array(&json, "scenes");
-    json_begin_object(&json, NULL);
-    json_write_raw(&json, "nodes", text_string(&glb->roots));
-    json_end_object(&json);
-    json_end_array(&json);
+    if (glb->root_count > 0) {
+        json_write_int(&json, "scene", 0);
+        json_begin_array(&json, "scenes");
+        json_begin_object(&json, NULL);
+        json_write_raw(&json, "nodes", text_string(&glb->roots));
+        json_end_object(&json);
+        json_end_array(&json);
+    }
     // glTF wants no empty arrays
     for (int i = 0; i < GLB_SECTION_COUNT; i++)
         if (glb->count[i] > 0)

@@ -116,6 +116,7 @@ typedef struct GlbWriter {
     int extension_count;
     Text roots; /* nodes of the scene */
     JsonWriter roots_json;
+    int root_count;
 } GlbWriter;
 
 /* `maximum` bounds the binary chunk and each JSON section, in bytes. */

@@ -41,12 +41,12 @@ static const ShapePiece head_piece[] = {
     {.kind = SHAPE_ELLIPSOID,
      .blend = 0.008f,
      .a = {0.088f, 1.462f, -0.012f},
-     .b = {0.011f, 0.029f, 0.019f}},
+     .b = {0.0125f, 0.029f, 0.020f}},
     {.kind = SHAPE_ELLIPSOID,
      .join = SHAPE_CUT,
      .blend = 0.004f,
-     .a = {0.101f, 1.465f, -0.007f},
-     .b = {0.009f, 0.017f, 0.009f}}};
+     .a = {0.1025f, 1.465f, -0.006f},
+     .b = {0.008f, 0.016f, 0.009f}}};
 
 const Shape avatar_head = {COUNT(head_piece), head_piece, true};
 
@@ -65,8 +65,8 @@ static const ShapePiece arm_piece[] = {{.kind = SHAPE_LOFT,
                                         .station = arm_station},
                                        {.kind = SHAPE_CONE,
                                         .blend = 0.006f,
-                                        .a = {0.668f, 1.2695f, 0.0185f},
-                                        .b = {0.7325f, 1.2655f, 0.0235f},
+                                        .a = {0.668f, 1.2695f, 0.0195f},
+                                        .b = {0.7325f, 1.2655f, 0.0262f},
                                         .a_radius = 0.0092f,
                                         .b_radius = 0.0074f},
                                        {.kind = SHAPE_CONE,
@@ -137,7 +137,7 @@ void avatar_add_body(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
     ShapeGrid head_grid = {
         {-0.11f, 1.20f, -0.125f}, {0.11f, 1.62f, 0.125f}, {0.0085f, 0.0085f, 0.0085f}};
     ShapeGrid arm_grid = {
-        {0.08f, 1.21f, -0.075f}, {0.77f, 1.33f, 0.08f}, {0.008f, 0.0056f, 0.0048f}};
+        {0.08f, 1.21f, -0.0765f}, {0.77f, 1.33f, 0.08f}, {0.008f, 0.0056f, 0.0048f}};
     ShapeGrid leg_grid = {
         {-0.01f, 0.02f, -0.11f}, {0.17f, 0.83f, 0.11f}, {0.0115f, 0.018f, 0.0115f}};
 

@@ -13,7 +13,7 @@ static const ShapePiece cap_piece[] = {
     // the face and the neck stay free
     {.kind = SHAPE_ELLIPSOID,
      .join = SHAPE_CUT,
-     .blend = 0.008f,
+     .blend = 0.016f,
      .a = {0.0f, 1.452f, 0.130f},
      .b = {0.086f, 0.106f, 0.128f}},
     {.kind = SHAPE_ELLIPSOID,

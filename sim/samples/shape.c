@@ -161,7 +161,7 @@ Vec3 shape_normal(const Shape *shape, Vec3 point)
 
 Vec3 shape_project(const Shape *shape, Vec3 point)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         Vec3 slope = gradient(shape, point);
         float square = max_of(vec3_dot(slope, slope), 0.1f);
         point = vec3_add_scaled(point, slope, -shape_value(shape, point) / square);

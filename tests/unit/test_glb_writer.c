@@ -83,8 +83,9 @@ TEST(glb_writer, writes_an_empty_file_without_empty_arrays)
     CHECK_EQUAL_TEXT(json_text(&asset, "version", 10), "2.0");
     CHECK_EQUAL_TEXT(json_text(&asset, "generator", 10), "test");
     const char *absent[] = {"accessors",  "animations",     "meshes",
-                            "extensions", "extensionsUsed", "buffers"};
-    for (int i = 0; i < 6; i++) {
+                            "extensions", "extensionsUsed", "buffers",
+                            "scenes",     "scene",          "nodes"};
+    for (int i = 0; i < 9; i++) {
         JsonReader member = json_member(&w.root, absent[i]);
         CHECK(json_is_absent(&member));
     }
