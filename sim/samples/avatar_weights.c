@@ -1,5 +1,7 @@
 #include "samples/avatar_rig.h"
 
+#include <math.h>
+
 float avatar_ramp(float low, float high, float x)
 {
     float t = (x - low) / (high - low);
@@ -75,15 +77,21 @@ MeshWeights avatar_torso_weights(Vec3 p)
     return out;
 }
 
-/* A finger: the joints and where they lie, from the rig's table. */
+/* A finger: its joints and where it lies, as in the rig and the arm's shape. */
 static const struct Finger {
     int proximal, intermediate;
-    float z;             /* middle, metres */
+    float z, spread;     /* of its middle at the knuckle, and how much further out a metre on */
     float first, second; /* x of its joints */
-} finger[4] = {{JOINT_INDEX_PROXIMAL, JOINT_INDEX_INTERMEDIATE, 0.0195f, 0.674f, 0.704f},
-               {JOINT_MIDDLE_PROXIMAL, JOINT_MIDDLE_INTERMEDIATE, -0.002f, 0.678f, 0.71f},
-               {JOINT_RING_PROXIMAL, JOINT_RING_INTERMEDIATE, -0.0225f, 0.674f, 0.704f},
-               {JOINT_LITTLE_PROXIMAL, JOINT_LITTLE_INTERMEDIATE, -0.0415f, 0.668f, 0.69f}};
+} finger[4] = {
+    {JOINT_INDEX_PROXIMAL, JOINT_INDEX_INTERMEDIATE, 0.0195f, 0.104f, 0.674f, 0.704f},
+    {JOINT_MIDDLE_PROXIMAL, JOINT_MIDDLE_INTERMEDIATE, -0.002f, 0.013f, 0.678f, 0.71f},
+    {JOINT_RING_PROXIMAL, JOINT_RING_INTERMEDIATE, -0.0225f, -0.055f, 0.674f, 0.704f},
+    {JOINT_LITTLE_PROXIMAL, JOINT_LITTLE_INTERMEDIATE, -0.0415f, -0.167f, 0.668f, 0.69f}};
+
+static float finger_distance(int i, float x, float z)
+{
+    return fabsf(z - finger[i].z - finger[i].spread * (x - 0.666f));
+}
 
 /* Shares of the hand, its fingers and its thumb; x is the distance from the middle plane. */
 static void add_hand(MeshWeights *out, Vec3 p, float x, int side, float share)
@@ -97,11 +105,9 @@ static void add_hand(MeshWeights *out, Vec3 p, float x, int side, float share)
     Border thumb_border = {JOINT_THUMB_PROXIMAL + side, 0.035f, 0.008f};
     add_row(out, JOINT_THUMB_METACARPAL + side, &thumb_border, 1, along, share * thumb);
 
-    for (int i = 1; i < 4; i++) {
-        float here = p.z - finger[i].z, there = p.z - finger[best].z;
-        if (here * here < there * there)
+    for (int i = 1; i < 4; i++)
+        if (finger_distance(i, x, p.z) < finger_distance(best, x, p.z))
             best = i;
-    }
     Border border[2] = {{finger[best].proximal + side, finger[best].first, 0.008f},
                         {finger[best].intermediate + side, finger[best].second, 0.006f}};
     add_row(out, JOINT_HAND + side, border, 2, x, share * (1.0f - thumb));
