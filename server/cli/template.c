@@ -1,5 +1,9 @@
 #include "server/cli/cli.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum { TEMPLATE_MAX = 1 << 20 };
 
 static int run(int argc, char **argv)
@@ -16,8 +20,13 @@ static int run(int argc, char **argv)
         cli_open_asset(arguments.operand[0], &import, &asset, &err))
         return cli_fail(&err);
     const char *output = cli_value(&arguments, "--output");
+    // the job names its model from its own folder
+    char absolute[PATH_MAX];
+    const char *model = arguments.operand[0];
+    if (output && strchr(output, '/') && realpath(model, absolute))
+        model = absolute;
     Text text = text_open(TEMPLATE_MAX, &err);
-    job_write_template(asset.rig, arguments.operand[0], &text);
+    job_write_template(asset.rig, model, &text);
     if (!err.status)
         (void)cli_write_file(output ? output : "-",
                              (Bytes){(const uint8_t *)text_string(&text), text_length(&text)},

@@ -161,7 +161,8 @@ static const Field chains_field[] = {
 const FieldTable chains_fields = {"chains", chains_field};
 
 static const Field job_field[] = {
-    {"model", FIELD_TEXT, 1, JOB_NAME_MAX, (double)NAN, .note = "m_... of an uploaded model",
+    {"model", FIELD_TEXT, 1, JOB_NAME_MAX, (double)NAN,
+     .note = "id of an uploaded model (m_...); offline a file, seen from the job's folder",
      .is_required = true},
     {"name", FIELD_TEXT, 0, JOB_NAME_MAX, (double)NAN, .note = "a label"},
     {"animation", FIELD_OBJECT, .table = &animation_fields, .note = "none: still"},

@@ -17,7 +17,7 @@ enum {
 typedef struct Costs {
     int64_t count;
     int64_t bin[COST_BINS];
-    double sum; /* seconds */
+    double sum; /* seconds, frames included */
     double max;
 } Costs;
 
@@ -64,7 +64,6 @@ static void add_cost(Costs *costs, double seconds)
 
     costs->bin[bin < COST_BINS ? bin : COST_BINS - 1]++;
     costs->count++;
-    costs->sum += seconds;
     costs->max = fmax(costs->max, seconds);
 }
 
@@ -202,8 +201,10 @@ static Status step_all(Run *run, Error *err)
         double before = now();
         if (bake_advance(run->model, run->state, &event, err))
             return err->status;
+        double cost = now() - before;
+        run->costs.sum += cost;
         if (event.kind == BAKE_STEPPED)
-            add_cost(&run->costs, now() - before);
+            add_cost(&run->costs, cost);
         run->progress = event.progress;
         if (event.kind == BAKE_FRAME && write_frame(run, err))
             return err->status;

@@ -220,8 +220,8 @@ static double motion_end(const MotionSpec *motion)
 
 int64_t job_frame_count(const TimeSpec *time)
 {
-    double frames =
-        (time->end - time->start) * (double)time->fps_numerator / (double)time->fps_denominator;
+    double fps = (double)time->fps_numerator / time->fps_denominator;
+    double frames = (time->end - time->start) * fps;
 
     // an end that is a whole number of frames but for its last bits has its last frame
     return frames < 0 ? 0 : (int64_t)floor(frames + 1e-6) + 1;
