@@ -176,19 +176,22 @@ void measures_write_csv(const Measures *measures, Text *out)
 /* One row against one gate; false with the reason written where it does not pass. */
 static bool row_passes(const MeasureRow *row, const Gate *gate, char *out_reason, size_t size)
 {
+    char place[32] = "the bake";
+
+    if (row->simulation >= 0)
+        snprintf(place, sizeof place, "simulation %d", row->simulation);
     if (row->is_missing || isnan(row->value)) {
-        snprintf(out_reason, size, "%s of simulation %d could not be measured", gate->name,
-                 row->simulation);
+        snprintf(out_reason, size, "%s of %s could not be measured", gate->name, place);
         return false;
     }
     if (row->value < gate->min) {
-        snprintf(out_reason, size, "%s of simulation %d is %g, below %g", gate->name,
-                 row->simulation, row->value, gate->min);
+        snprintf(out_reason, size, "%s of %s is %g, below %g", gate->name, place, row->value,
+                 gate->min);
         return false;
     }
     if (row->value > gate->max) {
-        snprintf(out_reason, size, "%s of simulation %d is %g, above %g", gate->name,
-                 row->simulation, row->value, gate->max);
+        snprintf(out_reason, size, "%s of %s is %g, above %g", gate->name, place, row->value,
+                 gate->max);
         return false;
     }
     return true;
