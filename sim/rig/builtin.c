@@ -84,13 +84,27 @@ static void find_arm(const MotionDesc *desc, const World *world, HumanoidRole up
                      HumanoidRole lower, Motion *motion)
 {
     const Vec3 up = {0.0f, 1.0f, 0.0f};
-    int node = role_or_root(desc, lower);
+    int node = desc->rig->role[lower];
     int above = desc->rig->role[upper];
-    Vec3 along = motion->left;
 
-    if (above >= 0 && desc->rig->role[lower] >= 0)
-        along = between(world, above, node);
-    add_hinge(desc, world, node, vec3_normalize_or(vec3_cross(along, up), motion->left), motion);
+    if (node < 0 || above < 0) {
+        warnings_add(desc->warnings, "role_missing",
+                     "the model has no %s: arm_bend does not bend that arm",
+                     humanoid_role_name(node < 0 ? lower : upper));
+        return;
+    }
+    Vec3 axis = vec3_cross(between(world, above, node), up);
+    add_hinge(desc, world, node, vec3_normalize_or(axis, motion->left), motion);
+}
+
+static void find_arms(const MotionDesc *desc, const World *world, Motion *motion)
+{
+    find_arm(desc, world, ROLE_LEFT_UPPER_ARM, ROLE_LEFT_LOWER_ARM, motion);
+    find_arm(desc, world, ROLE_RIGHT_UPPER_ARM, ROLE_RIGHT_LOWER_ARM, motion);
+    // the root lies down instead
+    if (!motion->hinge_count)
+        add_hinge(desc, world, role_or_root(desc, ROLE_LEFT_LOWER_ARM),
+                  vec3_cross(motion->left, vec3(0.0f, 1.0f, 0.0f)), motion);
 }
 
 /* Thigh, shin and foot of one leg; false where one is missing. */
@@ -141,8 +155,7 @@ void builtin_find_hinges(const MotionDesc *desc, const World *world, Motion *mot
         find_head(desc, world, motion);
         break;
     case MOTION_ARM_BEND:
-        find_arm(desc, world, ROLE_LEFT_UPPER_ARM, ROLE_LEFT_LOWER_ARM, motion);
-        find_arm(desc, world, ROLE_RIGHT_UPPER_ARM, ROLE_RIGHT_LOWER_ARM, motion);
+        find_arms(desc, world, motion);
         break;
     case MOTION_BACK_FLIP:
         find_hips_and_legs(desc, world, motion);
