@@ -61,7 +61,7 @@ static int run(int argc, char **argv)
     const CliJobWishes wishes = {.is_motion_optional = true};
     CliArguments arguments;
     CliJob job;
-    RunPlan plan;
+    RunPlan plan = {0};
     Arena arena = {0};
     Error err = {0};
     int exit_code = EXIT_DONE;

@@ -16,7 +16,7 @@ static Status map_file(int descriptor, const char *path, int64_t limit, CliFile 
     struct stat status;
 
     if (fstat(descriptor, &status))
-        return error_set(err, STATUS_IO, "could not read \"%s\": %s", path, strerror(errno));
+        return error_set(err, STATUS_IO, "could not read \"%s\": %s", path, strerrordesc_np(errno));
     if (!S_ISREG(status.st_mode))
         return error_set(err, STATUS_INVALID, "\"%s\" is not a file", path);
     if (status.st_size > limit)
@@ -27,7 +27,7 @@ static Status map_file(int descriptor, const char *path, int64_t limit, CliFile 
         return STATUS_OK;
     void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED)
-        return error_set(err, STATUS_IO, "could not read \"%s\": %s", path, strerror(errno));
+        return error_set(err, STATUS_IO, "could not read \"%s\": %s", path, strerrordesc_np(errno));
     out->bytes = (Bytes){data, (size_t)status.st_size};
     return STATUS_OK;
 }
@@ -38,7 +38,7 @@ Status cli_open_file(const char *path, int64_t limit, CliFile *out, Error *err)
 
     if (descriptor < 0)
         return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO,
-                         "could not open \"%s\": %s", path, strerror(errno));
+                         "could not open \"%s\": %s", path, strerrordesc_np(errno));
     Status status = map_file(descriptor, path, limit, out, err);
     (void)close(descriptor);
     return status;
@@ -66,7 +66,8 @@ static Status write_all(int descriptor, const char *path, Bytes bytes, Error *er
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+            return error_set(err, STATUS_IO, "could not write \"%s\": %s", path,
+                             strerrordesc_np(errno));
         done += (size_t)written;
     }
     return STATUS_OK;
@@ -83,12 +84,13 @@ Status cli_write_file(const char *path, Bytes bytes, Error *err)
         return error_set(err, STATUS_INVALID, "the path \"%.64s...\" is too long", path);
     int descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor < 0)
-        return error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+        return error_set(err, STATUS_IO, "could not write \"%s\": %s", path,
+                         strerrordesc_np(errno));
     (void)write_all(descriptor, path, bytes, err);
     if (close(descriptor) && !err->status)
-        error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+        error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerrordesc_np(errno));
     if (!err->status && rename(part, path))
-        error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+        error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerrordesc_np(errno));
     if (err->status)
         (void)unlink(part);
     return err->status;

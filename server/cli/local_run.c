@@ -30,14 +30,14 @@ static void catch_signals(void)
 
 static Status open_nameless(int *out, Error *err)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *folder = secure_getenv("TMPDIR");
     char path[4096];
 
     (void)snprintf(path, sizeof path, "%s/bakehouse-XXXXXX", folder ? folder : "/tmp");
     *out = mkostemp(path, O_CLOEXEC);
     if (*out < 0)
         return error_set(err, STATUS_IO, "could not make a file for the frames, \"%s\": %s", path,
-                         strerror(errno));
+                         strerrordesc_np(errno));
     (void)unlink(path);
     return STATUS_OK;
 }
@@ -54,7 +54,8 @@ static Status append(void *context, const RunPiece *piece, Error *err)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return error_set(err, STATUS_IO, "could not write the frames: %s", strerror(errno));
+            return error_set(err, STATUS_IO, "could not write the frames: %s",
+                             strerrordesc_np(errno));
         done += (size_t)written;
     }
     return STATUS_OK;
@@ -72,26 +73,27 @@ static Status map_frames(LocalRun *run, Error *err)
     void *data = mmap(NULL, (size_t)run->result.bytes, PROT_READ, MAP_SHARED, run->descriptor, 0);
 
     if (data == MAP_FAILED)
-        return error_set(err, STATUS_IO, "could not read the frames: %s", strerror(errno));
+        return error_set(err, STATUS_IO, "could not read the frames: %s", strerrordesc_np(errno));
     run->frames = (Bytes){data, (size_t)run->result.bytes};
     return STATUS_OK;
 }
 
 Status local_run(const CliJob *job, LocalRun *out, Error *err)
 {
-    RunOptions options = run_options_default();
-    const RunHost host = {
-        .context = out, .append = append, .progress = show_progress, .stop = &stop_wanted};
+    RunHost host = {.context = out,
+                    .append = append,
+                    .progress = show_progress,
+                    .options = run_options_default(),
+                    .stop = &stop_wanted};
 
     *out = (LocalRun){.job = job, .descriptor = -1};
-    options.measure_rate = 0;
+    host.options.measure_rate = 0;
     catch_signals();
-    if (simd_level_choose(getenv("BAKEHOUSE_SIMD"), &options.simd, err) ||
+    if (simd_level_choose(secure_getenv("BAKEHOUSE_SIMD"), &host.options.simd, err) ||
         open_nameless(&out->descriptor, err) ||
         arena_create(&out->arena, job_limits_default().memory, err))
         return err->status;
-    Status status =
-        run_job(job->model.rig, &job->spec, &options, &host, &out->arena, &out->result, err);
+    Status status = run_job(job->model.rig, &job->spec, &host, &out->arena, &out->result, err);
     report_clear();
     return status ? status : map_frames(out, err);
 }

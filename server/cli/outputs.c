@@ -21,7 +21,8 @@ static Status write_line(FILE *file, const Text *line, const char *path, Error *
     if (err->status)
         return err->status;
     if (fwrite(text_string(line), 1, text_length(line), file) != text_length(line))
-        return error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+        return error_set(err, STATUS_IO, "could not write \"%s\": %s", path,
+                         strerrordesc_np(errno));
     return STATUS_OK;
 }
 
@@ -53,11 +54,10 @@ static Status write_ndjson(const LocalRun *run, const char *path, Error *err)
         return err->status;
     if (!frame_file_open(run->frames, NULL, &arena, &frames, err)) {
         FILE *file = fopen(path, "we");
+        bool is_written = file && (write_lines(&frames, file, path, err) || !fflush(file));
 
-        if (!file)
-            error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
-        else if (!write_lines(&frames, file, path, err) && fflush(file))
-            error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerror(errno));
+        if (!is_written)
+            error_set(err, STATUS_IO, "could not write \"%s\": %s", path, strerrordesc_np(errno));
         if (file)
             (void)fclose(file);
     }

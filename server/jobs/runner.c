@@ -24,7 +24,6 @@ typedef struct Costs {
 typedef struct Run {
     const Rig *rig;
     const JobSpec *spec;
-    const RunOptions *options;
     const RunHost *host;
     Arena *arena;
     const BakeModel *model;
@@ -152,11 +151,11 @@ static void tell_when_due(Run *run)
 {
     double time = run->host->progress ? now() : 0;
 
-    if (!run->host->progress || run->options->progress_rate <= 0 ||
-        time - run->told < 1.0 / run->options->progress_rate)
+    if (!run->host->progress || run->host->options.progress_rate <= 0 ||
+        time - run->told < 1.0 / run->host->options.progress_rate)
         return;
-    bool has_measures =
-        run->options->measure_rate > 0 && time - run->shown >= 1.0 / run->options->measure_rate;
+    bool has_measures = run->host->options.measure_rate > 0 &&
+                        time - run->shown >= 1.0 / run->host->options.measure_rate;
     if (has_measures)
         run->shown = time;
     tell(run, time, has_measures);
@@ -166,7 +165,7 @@ static void tell_when_due(Run *run)
 
 static Status start(Run *run, Error *err)
 {
-    BakeOptions options = {.simd = run->options->simd};
+    BakeOptions options = {.simd = run->host->options.simd};
 
     run->began = now();
     if (bake_build(run->rig, &run->spec->bake, &options, run->arena, &run->model, err) ||
@@ -256,10 +255,10 @@ static void finish(Run *run, Error *err)
                                       result->reason, sizeof result->reason);
 }
 
-Status run_job(const Rig *rig, const JobSpec *spec, const RunOptions *options, const RunHost *host,
-               Arena *arena, RunResult *out, Error *err)
+Status run_job(const Rig *rig, const JobSpec *spec, const RunHost *host, Arena *arena,
+               RunResult *out, Error *err)
 {
-    Run run = {.rig = rig, .spec = spec, .options = options, .host = host, .arena = arena};
+    Run run = {.rig = rig, .spec = spec, .host = host, .arena = arena};
 
     run.piece = byte_writer(PIECE_MAX, err);
     sha256_begin(&run.hash);

@@ -28,16 +28,6 @@ typedef struct RunPiece {
     bool is_key; /* a reader may start here */
 } RunPiece;
 
-/* What the host does for a run; called from the run's thread. `context` is the host's own. */
-typedef struct RunHost {
-    void *context;
-    /* Must take all bytes; a failure ends the run with it. Called for every piece, in order. */
-    Status (*append)(void *context, const RunPiece *piece, Error *err);
-    /* May be NULL. Once at the start, at most `progress_rate` times a second, once at the end. */
-    void (*progress)(void *context, const RunProgress *progress);
-    const atomic_bool *stop; /* may be NULL; looked at every sub-step: CANCELLED when set */
-} RunHost;
-
 typedef struct RunOptions {
     SimdLevel simd;
     double progress_rate; /* calls a second: 15 */
@@ -45,6 +35,17 @@ typedef struct RunOptions {
 } RunOptions;
 
 RunOptions run_options_default(void);
+
+/* What the host does for a run; called from the run's thread. `context` is the host's own. */
+typedef struct RunHost {
+    void *context;
+    /* Must take all bytes; a failure ends the run with it. Called for every piece, in order. */
+    Status (*append)(void *context, const RunPiece *piece, Error *err);
+    /* May be NULL. Once at the start, at most `progress_rate` times a second, once at the end. */
+    void (*progress)(void *context, const RunProgress *progress);
+    RunOptions options;
+    const atomic_bool *stop; /* may be NULL; looked at every sub-step: CANCELLED when set */
+} RunHost;
 
 typedef struct RunResult {
     Measures measures; /* cost.* included; is_partial where the run did not finish; in the arena */
@@ -61,8 +62,8 @@ typedef struct RunResult {
 
 /* Runs the job. `*out` is filled on failure too (measures so far), save where building failed:
  * then it is empty but valid. */
-NODISCARD Status run_job(const Rig *rig, const JobSpec *spec, const RunOptions *options,
-                         const RunHost *host, Arena *arena, RunResult *out, Error *err);
+NODISCARD Status run_job(const Rig *rig, const JobSpec *spec, const RunHost *host, Arena *arena,
+                         RunResult *out, Error *err);
 
 /* What a run would be, found by building the bake and not stepping it: for the dry run and before
  * anything is promised. Texts of the warnings are the arena's. */

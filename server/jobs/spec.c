@@ -224,6 +224,28 @@ static void decode_output(const JsonReader *root, OutputSpec *out)
         json_fault(&precision, "must be 16 or 32, is %d", out->precision);
 }
 
+/* A mesh by its key, where no node with a mesh has that key; -1: it is something else. */
+static int find_hidden_mesh(const Decoder *decoder, const JsonReader *item)
+{
+    const char *key = json_is_text(item) ? json_as_text(item, JOB_NAME_MAX) : "";
+    int node = names_find(&decoder->node, key);
+
+    if (node >= 0 && decoder->context->rig->node[node].mesh >= 0)
+        return -1;
+    return names_find(&decoder->mesh, key);
+}
+
+static int find_hidden_node(const Decoder *decoder, const JsonReader *item)
+{
+    const Rig *rig = decoder->context->rig;
+    int node = names_decode(&decoder->node, item);
+
+    if (node < 0 || rig->node[node].mesh >= 0)
+        return node;
+    json_fault(item, "names the node \"%s\", which has no mesh", rig->node[node].key);
+    return -1;
+}
+
 /* Hidden things are named by node or by mesh; a mesh stands for all its nodes. */
 static void decode_hidden(const Decoder *decoder, const JsonReader *root, OutputSpec *out)
 {
@@ -239,20 +261,11 @@ static void decode_hidden(const Decoder *decoder, const JsonReader *root, Output
     if (decoder->arena->overflowed)
         return;
     for (bool is_item = json_first(&list, &item); is_item; is_item = json_next(&item)) {
-        int mesh = json_is_text(&item)
-                       ? names_find(&decoder->mesh, json_as_text(&item, JOB_NAME_MAX))
-                       : -1;
-        int node = json_is_text(&item)
-                       ? names_find(&decoder->node, json_as_text(&item, JOB_NAME_MAX))
-                       : -1;
+        int mesh = find_hidden_mesh(decoder, &item);
+        int node = mesh < 0 ? find_hidden_node(decoder, &item) : -1;
 
-        if (mesh >= 0 && (node < 0 || rig->node[node].mesh < 0)) {
+        if (mesh >= 0)
             is_hidden_mesh[mesh] = true;
-            continue;
-        }
-        node = names_decode(&decoder->node, &item);
-        if (node >= 0 && rig->node[node].mesh < 0)
-            json_fault(&item, "names the node \"%s\", which has no mesh", rig->node[node].key);
         else if (node >= 0)
             is_hidden[node] = true;
     }
