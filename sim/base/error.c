@@ -14,6 +14,7 @@ static const char *const names[STATUS_COUNT] = {
     [STATUS_IO] = "io",
     [STATUS_CANCELLED] = "cancelled",
     [STATUS_DIVERGED] = "diverged",
+    [STATUS_FULL] = "full",
 };
 
 /* Control characters out of a file must not break a log line or a terminal; a cut must not leave

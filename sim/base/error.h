@@ -19,6 +19,7 @@ typedef enum Status {
     STATUS_IO,        /* a file, socket or database could not be used */
     STATUS_CANCELLED, /* somebody asked for this work to stop */
     STATUS_DIVERGED,  /* a solver produced numbers that are not finite */
+    STATUS_FULL,      /* a disk has no room left */
     STATUS_COUNT
 } Status;
 

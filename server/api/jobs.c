@@ -1,0 +1,340 @@
+/* Jobs: taking them in, looking at them, moving them. */
+#include "server/api/api.h"
+#include "server/jobs/runner.h"
+#include "server/jobs/submission.h"
+#include "server/log.h"
+
+#include <string.h>
+
+enum { LIST_MAX = 1000, WAIT_MAX = 60, IDEMPOTENCY_KEY_MAX = 200 };
+
+/* --- taking in --- */
+
+static Bytes body_of(const Request *request)
+{
+    return (Bytes){request->body.data ? request->body.data : (const uint8_t *)"",
+                   request->body.size};
+}
+
+/* The decoded job with what it refers to; a failure has its faults and its problem. */
+static Status open_submission(App *app, Request *request, Response *response, Submission *out,
+                              Error *err)
+{
+    Faults *faults = arena_array(&request->arena, Faults, 1);
+
+    if (!faults)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the job");
+    *faults = faults_open(&request->arena, JOB_FAULTS_MAX);
+    response->faults = faults;
+    if (submission_open(app, body_of(request), faults, out, err) && out->is_malformed)
+        response->problem = PROBLEM_MALFORMED;
+    return err->status;
+}
+
+/* What the bake would be, found by building it: whatever its tables refuse is refused now. */
+static Status plan(App *app, const Submission *submission, Arena *arena, RunPlan *out, Error *err)
+{
+    if (arena_create(arena, (size_t)app->config->max_job_mib << 20, err))
+        return err->status;
+    return run_plan(submission->model->rig, &submission->spec, arena, out, err);
+}
+
+static void write_plan(Response *response, const JobSpec *spec, const RunPlan *plan)
+{
+    JsonWriter json = response_json(response);
+
+    json_begin_object(&json, NULL);
+    json_write_raw(&json, "job", spec->canonical);
+    json_write_text(&json, "key", spec->key);
+    json_write_int(&json, "frames", plan->frame_count);
+    json_write_int(&json, "sub_steps", plan->tick_count);
+    json_write_int(&json, "bytes", plan->stream_bytes);
+    json_write_int(&json, "memory", (int64_t)plan->memory);
+    json_begin_array(&json, "warnings");
+    for (int i = 0; i < plan->warnings.count; i++) {
+        json_begin_object(&json, NULL);
+        json_write_text(&json, "code", plan->warnings.warning[i].code);
+        json_write_text(&json, "detail", plan->warnings.warning[i].detail);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
+static const char *write_tags(Request *request, const JobSpec *spec, JobTagRow *out, Error *err)
+{
+    Text text = text_open(1 << 20, err);
+    JsonWriter json = json_writer(&text, 0);
+
+    json_begin_object(&json, NULL);
+    for (int i = 0; i < spec->tag_count; i++) {
+        json_write_text(&json, spec->tag[i].key, spec->tag[i].value);
+        out[i] = (JobTagRow){spec->tag[i].key, spec->tag[i].value};
+    }
+    json_end_object(&json);
+    const char *copy = arena_text(&request->arena, text_string(&text), text_length(&text));
+    text_close(&text);
+    return copy ? copy : "{}";
+}
+
+static const char *idempotency_key(const Request *request)
+{
+    const char *key = request_header(request, "Idempotency-Key");
+
+    return key ? key : "";
+}
+
+/* The row, durable before this returns. */
+static Status insert_job(App *app, Request *request, const JobSpec *spec, Command *command,
+                         Error *err)
+{
+    JobTagRow tag[JOB_TAGS_MAX];
+    char hash[SHA256_HEX_SIZE];
+    Bytes body = body_of(request);
+
+    sha256_of(body, hash);
+    Job job = {.id = command->id,
+               .name = spec->name,
+               .model = spec->model_id,
+               .animation = spec->animation_id ? spec->animation_id : "",
+               .key = spec->key,
+               .body = arena_text(&request->arena, body.data, body.size),
+               .canonical = spec->canonical,
+               .tags = write_tags(request, spec, tag, err),
+               .priority = spec->priority,
+               .is_kept = spec->is_kept,
+               .frame_count = spec->frame_count,
+               .created = time_now_ms(),
+               .passed = -1,
+               .reason = "",
+               .idempotency_key = idempotency_key(request),
+               .body_sha256 = hash};
+    if (!job.body)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the job");
+    if (err->status || id_create("j_", command->id, err))
+        return err->status;
+    command->kind = COMMAND_INSERT_JOB;
+    command->job = &job;
+    command->tag = tag;
+    command->tag_count = spec->tag_count;
+    command->use_cache = spec->use_cache;
+    command->max_queued = (int)app->config->max_queued;
+    return store_execute(app->store, command, err);
+}
+
+static Status answer_job(App *app, Request *request, const char *id, int code, Error *err)
+{
+    Response *response = &request->response;
+    Job job;
+
+    if (store_find_job(app->store, id, &request->arena, &job, err))
+        return err->status;
+    const char *location = arena_format(&request->arena, "/v1/jobs/%s", job.id);
+    response_header(response, "Location", location ? location : "");
+    response->code = code;
+    JsonWriter json = response_json(response);
+    api_write_job(&json, NULL, &job, JOB_LONG);
+    return STATUS_OK;
+}
+
+/* The same Idempotency-Key was used before: the same job for the same body, else a fault. NOT_FOUND
+ * when it was not. */
+static Status answer_again(App *app, Request *request, Response *response, Error *err)
+{
+    const char *key = idempotency_key(request);
+    char hash[SHA256_HEX_SIZE];
+    Job job;
+
+    if (!key[0])
+        return STATUS_NOT_FOUND;
+    if (strlen(key) > IDEMPOTENCY_KEY_MAX)
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
+                          "Idempotency-Key must have at most %d bytes", IDEMPOTENCY_KEY_MAX);
+    if (store_find_job_by_idempotency(app->store, key, &request->arena, &job, err)) {
+        Status status = err->status;
+
+        if (status == STATUS_NOT_FOUND)
+            *err = (Error){0};
+        return status;
+    }
+    sha256_of(body_of(request), hash);
+    if (strcmp(hash, job.body_sha256) != 0)
+        return error_set(err, STATUS_INVALID, "this Idempotency-Key was used for another job, %s",
+                         job.id);
+    return answer_job(app, request, job.id, MHD_HTTP_OK, err);
+}
+
+static Status submit(App *app, Request *request, Response *response, const Submission *submission,
+                     Error *err)
+{
+    const char *validate = request_query(request, "validate");
+    bool is_dry = validate && strcmp(validate, "false") != 0 && strcmp(validate, "0") != 0;
+    RunPlan planned;
+    Arena arena = {0};
+    Command command = {0};
+
+    if (plan(app, submission, &arena, &planned, err) == STATUS_OK && is_dry)
+        write_plan(response, &submission->spec, &planned);
+    arena_destroy(&arena);
+    if (err->status || is_dry)
+        return err->status;
+    if (insert_job(app, request, &submission->spec, &command, err)) {
+        if (err->status == STATUS_LIMIT)
+            response->problem = PROBLEM_BUSY;
+        return err->status;
+    }
+    log_event(LOG_INFO, command.is_cached ? "job.cached" : "job.queued",
+              "job=%s model=%s frames=%d", command.id, submission->spec.model_id,
+              submission->spec.frame_count);
+    return answer_job(app, request, command.id, MHD_HTTP_ACCEPTED, err);
+}
+
+/* POST /v1/jobs: take a job. 202 with the job, which is durable by then (done at birth when the
+ * store has its answer); 422 with every fault; 429 when too many wait; 200 for a dry run
+ * (?validate=true) and for a repeated Idempotency-Key. */
+static Status post_job(App *app, Request *request, Response *response, Error *err)
+{
+    Submission submission;
+    Status status = answer_again(app, request, response, err);
+
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    int64_t space = blobs_free_space(app->blobs);
+    if (space >= 0 && space < app->config->reserve_disk_mib << 20)
+        return error_set(err, STATUS_FULL, "less than %lld MiB are free on the disk",
+                         (long long)app->config->reserve_disk_mib);
+    if (!open_submission(app, request, response, &submission, err))
+        submit(app, request, response, &submission, err);
+    submission_close(&submission);
+    return err->status;
+}
+
+/* --- looking --- */
+
+/* GET /v1/jobs: the newest first. */
+static Status list_jobs(App *app, Request *request, Response *response, Error *err)
+{
+    JobTagRow tag[JOB_FILTER_TAGS];
+    JobFilter filter = {.state = request_query(request, "state"),
+                        .model = request_query(request, "model"),
+                        .tag = tag};
+    JobList list;
+
+    if (filter.state && job_state_find(filter.state) == JOB_STATE_COUNT)
+        error_set(err, STATUS_INVALID, "state must be queued, running, done, failed or cancelled");
+    if (err->status || api_read_tags(request, tag, &filter.tag_count, err) ||
+        api_read_page(request, LIST_MAX, &filter.limit, &filter.before, err))
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
+    if (store_list_jobs(app->store, &filter, &request->arena, &list, err))
+        return err->status;
+    JsonWriter json = response_json(response);
+    json_begin_object(&json, NULL);
+    json_begin_array(&json, "items");
+    for (int i = 0; i < list.count; i++)
+        api_write_job(&json, NULL, &list.job[i], JOB_BRIEF);
+    json_end_array(&json);
+    api_write_next(&json, list.count, filter.limit, list.count ? list.job[list.count - 1].seq : 0);
+    json_end_object(&json);
+    return STATUS_OK;
+}
+
+/* Sleeps until the job may have changed; false when it is to be answered as it is. */
+static bool wait_for_news(App *app, Request *request, Response *response)
+{
+    switch (hub_wait(&app->hub, &request->waiter, &request->seen_event, &request->seen_beat)) {
+    case HUB_WAITING:
+        response->kind = RESPONSE_SLEEPING;
+        return true;
+    case HUB_NEWS:
+    case HUB_BEAT:
+        return true;
+    case HUB_LATE:
+    case HUB_CLOSING:
+        break;
+    }
+    return false;
+}
+
+/* GET /v1/jobs/{id}?wait=SECONDS: the job, with wait once it has ended or the time is over. */
+static Status get_job(App *app, Request *request, Response *response, Error *err)
+{
+    int64_t wait = 0;
+    bool goes_on = true;
+    Job job = {0};
+
+    if (request_query_int(request, "wait", 0, 0, WAIT_MAX, &wait, err))
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
+    if (request->waiter.deadline_ns == INT64_MAX) {
+        request->waiter.deadline_ns = request->began_ns + wait * 1000000000;
+        memcpy(request->waiter.job, request->id, sizeof request->id);
+        request->seen_event = hub_last_event(&app->hub);
+        request->seen_beat = hub_beat(&app->hub);
+    }
+    while (goes_on) {
+        arena_rewind(&request->arena, 0);
+        if (api_find_job(app, request, &job, err))
+            return err->status;
+        goes_on =
+            wait > 0 && !job_state_is_final(job.state) && wait_for_news(app, request, response);
+        if (response->kind == RESPONSE_SLEEPING)
+            return STATUS_OK;
+    }
+    JsonWriter json = response_json(response);
+    api_write_job(&json, NULL, &job, JOB_LONG);
+    return STATUS_OK;
+}
+
+/* --- moving --- */
+
+static Status move_job(App *app, Request *request, Command *command, Error *err)
+{
+    if (!id_is_valid(request->id, "j_"))
+        return error_set(err, STATUS_NOT_FOUND, "there is no job \"%s\"", request->id);
+    memcpy(command->id, request->id, sizeof request->id);
+    return store_execute(app->store, command, err);
+}
+
+/* POST /v1/jobs/{id}/cancel. 202, or 409 when the job has ended. */
+static Status post_cancel(App *app, Request *request, Response *response, Error *err)
+{
+    Command command = {.kind = COMMAND_CANCEL_JOB};
+
+    (void)response;
+    if (move_job(app, request, &command, err))
+        return err->status;
+    if (command.was_running)
+        loop_cancel_job(app->loop, request->id);
+    return answer_job(app, request, request->id, MHD_HTTP_ACCEPTED, err);
+}
+
+/* POST /v1/jobs/{id}/retry. 202, or 409 when the job has not failed and was not cancelled. */
+static Status post_retry(App *app, Request *request, Response *response, Error *err)
+{
+    Command command = {.kind = COMMAND_RETRY_JOB};
+
+    (void)response;
+    if (move_job(app, request, &command, err))
+        return err->status;
+    return answer_job(app, request, request->id, MHD_HTTP_ACCEPTED, err);
+}
+
+/* DELETE /v1/jobs/{id}. 204, or 409 when the job has not ended. */
+static Status delete_job(App *app, Request *request, Response *response, Error *err)
+{
+    Command command = {.kind = COMMAND_DELETE_JOB};
+
+    if (move_job(app, request, &command, err))
+        return err->status;
+    response_empty(response, MHD_HTTP_NO_CONTENT);
+    return STATUS_OK;
+}
+
+const Route job_routes[] = {
+    {"POST", "/v1/jobs", ROUTE_LONG_TASK, true, post_job},
+    {"GET", "/v1/jobs", ROUTE_READ, false, list_jobs},
+    {"GET", "/v1/jobs/{id}", ROUTE_READ, false, get_job},
+    {"DELETE", "/v1/jobs/{id}", ROUTE_TASK, false, delete_job},
+    {"POST", "/v1/jobs/{id}/cancel", ROUTE_TASK, false, post_cancel},
+    {"POST", "/v1/jobs/{id}/retry", ROUTE_TASK, false, post_retry},
+    {0},
+};

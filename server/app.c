@@ -1,0 +1,100 @@
+#include "server/app.h"
+
+#include "server/jobs/recovery.h"
+#include "server/log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* On the store's thread, after each commit that added events. */
+static void spread_news(void *app_, const StoreNews *news)
+{
+    App *app = app_;
+
+    if (!app->has_parts)
+        return;
+    for (int i = 0; i < news->job_count && i < news->capacity; i++) {
+        if (news->has_ended[i])
+            segments_end(&app->segments, news->job[i]);
+        else
+            segments_reopen(&app->segments, news->job[i]);
+    }
+    hub_publish(&app->hub, news);
+    if (news->has_queued && app->loop)
+        loop_wake(app->loop);
+}
+
+static Status open_parts(App *app, Error *err)
+{
+    StoreListener listener = {.published = spread_news, .context = app};
+    int64_t last_event = 0;
+
+    if (id_create("s_", app->owner, err) || blobs_open(app->config->data, &app->blobs, err) ||
+        store_open(app->config->data, app->blobs, &listener, &app->store, err) ||
+        recover_jobs(app, err) || store_last_event(app->store, &last_event, err))
+        return err->status;
+    segments_init(&app->segments);
+    hub_init(&app->hub, last_event);
+    app->has_parts = true;
+    if (rigs_open(app, &app->rigs, err) || loop_open(app, &app->loop, err) ||
+        server_open(app, &app->server, err))
+        return err->status;
+    loop_wake(app->loop);
+    return STATUS_OK;
+}
+
+Status app_open(const Config *config, App **out, Error *err)
+{
+    App *app = calloc(1, sizeof *app);
+
+    if (!app)
+        return error_set(err, STATUS_NO_MEMORY, "could not start");
+    app->config = config;
+    app->started = time_now_ms();
+    if (open_parts(app, err)) {
+        app_close(app);
+        return err->status;
+    }
+    log_event(LOG_INFO, "server.listening", "address=%s version=%s workers=%" PRId64 " data=%s",
+              server_address(app->server), BAKEHOUSE_VERSION, config->workers,
+              log_quote(config->data).text);
+    *out = app;
+    return STATUS_OK;
+}
+
+void app_run(App *app)
+{
+    loop_wait(app->loop);
+    log_event(LOG_INFO, "server.draining", "timeout_ms=%" PRId64, app->config->drain_ms);
+    server_quiesce(app->server);
+    loop_drain(app->loop);
+}
+
+/* Every connection must be awake before the HTTP server may stop. */
+void app_close(App *app)
+{
+    if (!app)
+        return;
+    atomic_store(&app->is_closing, true);
+    for (bool is_first = true; app->loop && (is_first || atomic_load(&app->tasks) > 0);) {
+        loop_drain(app->loop);
+        uv_sleep(is_first ? 0 : 1);
+        is_first = false;
+    }
+    if (app->has_parts) {
+        segments_shut(&app->segments);
+        hub_shut(&app->hub);
+    }
+    server_close(app->server);
+    loop_close(app->loop);
+    rigs_close(app->rigs);
+    store_close(app->store);
+    if (app->has_parts) {
+        hub_destroy(&app->hub);
+        segments_destroy(&app->segments);
+    }
+    blobs_close(app->blobs);
+    log_event(LOG_INFO, "server.stopped", "seconds=%.1f",
+              (double)(time_now_ms() - app->started) / 1000.0);
+    free(app);
+}

@@ -1,0 +1,398 @@
+#include "server/http/dispatch.h"
+
+#include "server/app.h"
+#include "server/http/guard.h"
+#include "server/http/request.h"
+#include "server/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    REQUEST_ARENA = 64 << 20, /* addresses; pages cost nothing until they are touched */
+    BODY_MAX = 1 << 20,
+    DISCARD_MAX = 4 << 20 /* of a refused body, before the connection is dropped */
+};
+
+/* --- routes --- */
+
+/* Does the path have the route's form? What stands for {id} goes into `id`. */
+static bool matches(const char *pattern, const char *path, char id[STORE_ID_SIZE])
+{
+    while (*pattern) {
+        if (*pattern == '{') {
+            size_t length = strcspn(path, "/");
+
+            if (length == 0 || length >= STORE_ID_SIZE)
+                return false;
+            memcpy(id, path, length);
+            id[length] = '\0';
+            path += length;
+            pattern += strcspn(pattern, "}") + 1;
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    }
+    return *path == '\0';
+}
+
+static bool serves(const Route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+/* The route, or NULL; then `allow` lists the methods that the path has, "" when there is no such
+ * path. */
+static const Route *find_route(Request *request, char *allow, size_t size)
+{
+    char id[STORE_ID_SIZE] = "";
+
+    allow[0] = '\0';
+    for (const Route *const *table = route_tables; *table; table++) {
+        for (const Route *route = *table; route->method; route++) {
+            if (!matches(route->path, request->path, id))
+                continue;
+            if (serves(route, request->method)) {
+                memcpy(request->id, id, sizeof id);
+                return route;
+            }
+            size_t used = strlen(allow);
+            (void)snprintf(allow + used, size - used, "%s%s", used ? ", " : "", route->method);
+        }
+    }
+    return NULL;
+}
+
+/* --- answers --- */
+
+static void log_request(const Request *request, int code)
+{
+    double ms = (double)(time_steady_ns() - request->began_ns) / 1e6;
+    LogLevel level = code >= 500 ? LOG_WARN : LOG_DEBUG;
+
+    log_event(level, "http.request", "method=%s path=%s code=%d ms=%.1f%s%s", request->method,
+              log_quote(request->path).text, code, ms, code >= 400 ? " message=" : "",
+              code >= 400 ? log_quote(request->err.message).text : "");
+}
+
+/* Headers for pages of other origins that are allowed to see the answer. */
+static void add_cors(const App *app, Request *request)
+{
+    const char *origin = guard_cors_origin(app->config, request);
+
+    if (!origin)
+        return;
+    response_header(&request->response, "Access-Control-Allow-Origin", origin);
+    response_header(&request->response, "Access-Control-Expose-Headers",
+                    "ETag, Location, Content-Range, Accept-Ranges, Retry-After");
+    response_header(&request->response, "Vary", "Origin");
+}
+
+static enum MHD_Result send_answer(App *app, Request *request)
+{
+    add_cors(app, request);
+    request->state = REQUEST_SENT;
+    enum MHD_Result result = response_send(request);
+    int code = request->response.code ? request->response.code : MHD_HTTP_OK;
+    atomic_fetch_add(&app->metrics.requests[result == MHD_YES ? code / 100 : 0], 1);
+    log_request(request, code);
+    return result;
+}
+
+static void refuse(Request *request, ProblemKind kind)
+{
+    response_problem(request, kind);
+    request->state = REQUEST_ANSWERED;
+}
+
+/* A preflight or a question for methods. */
+static void answer_options(Request *request, const char *allow)
+{
+    Response *response = &request->response;
+    const char *copy = arena_format(&request->arena, "%s, OPTIONS", allow);
+
+    response_empty(response, MHD_HTTP_NO_CONTENT);
+    response_header(response, "Allow", copy ? copy : "OPTIONS");
+    response_header(response, "Access-Control-Allow-Methods", copy ? copy : "OPTIONS");
+    response_header(response, "Access-Control-Allow-Headers",
+                    "Authorization, Content-Type, Range, If-None-Match, Last-Event-ID, "
+                    "Idempotency-Key");
+    response_header(response, "Access-Control-Max-Age", "600");
+    request->state = REQUEST_ANSWERED;
+}
+
+/* Runs the handler, on whichever thread. */
+static void run_handler(App *app, Request *request)
+{
+    Response *response = &request->response;
+
+    request->err = (Error){0};
+    Status status = request->route->handle(app, request, response, &request->err);
+    if (!status && response->text.buffer.err && response->text.buffer.err->status) {
+        request->err = *response->text.buffer.err;
+        status = request->err.status;
+    }
+    if (status)
+        response_problem(request, response->problem ? response->problem : problem_of(status));
+    request->state = response->kind == RESPONSE_SLEEPING ? REQUEST_SLEEPING : REQUEST_ANSWERED;
+}
+
+/* --- the way in --- */
+
+static int64_t body_limit(const App *app, const Route *route)
+{
+    return route->kind == ROUTE_UPLOAD ? app->config->max_upload_mib << 20 : BODY_MAX;
+}
+
+static bool has_body(const Request *request)
+{
+    const char *length = request_header(request, "Content-Length");
+
+    return length ? strcmp(length, "0") != 0 : request_header(request, "Transfer-Encoding") != NULL;
+}
+
+static bool is_json(const Request *request)
+{
+    const char *type = request_header(request, "Content-Type");
+    static const char wanted[] = "application/json";
+
+    return type && strncasecmp(type, wanted, sizeof wanted - 1) == 0 &&
+           strchr("; \t", type[sizeof wanted - 1]);
+}
+
+/* What can be refused before the body comes. */
+static void check_head(App *app, Request *request)
+{
+    const char *length = request_header(request, "Content-Length");
+    int64_t limit = body_limit(app, request->route);
+
+    if (length && strtoll(length, NULL, 10) > limit) {
+        error_set(&request->err, STATUS_LIMIT, "the body has %s bytes, the limit is %" PRId64,
+                  length, limit);
+        refuse(request, PROBLEM_TOO_LARGE);
+    } else if (request->route->takes_json && !is_json(request)) {
+        error_set(&request->err, STATUS_INVALID, "the body must be application/json");
+        refuse(request, PROBLEM_MEDIA_TYPE);
+    } else if (has_body(request) && request_header(request, "Content-Encoding")) {
+        error_set(&request->err, STATUS_INVALID, "bodies are taken without Content-Encoding");
+        refuse(request, PROBLEM_MEDIA_TYPE);
+    }
+}
+
+static void begin_upload(App *app, Request *request)
+{
+    int64_t space = blobs_free_space(app->blobs);
+
+    if (atomic_fetch_add(&app->uploads, 1) >= (int)app->config->max_uploads) {
+        atomic_fetch_sub(&app->uploads, 1);
+        error_set(&request->err, STATUS_LIMIT, "%" PRId64 " uploads run already",
+                  app->config->max_uploads);
+        refuse(request, PROBLEM_BUSY);
+        return;
+    }
+    request->is_upload_counted = true;
+    if (space >= 0 && space < app->config->reserve_disk_mib << 20) {
+        error_set(&request->err, STATUS_FULL, "less than %" PRId64 " MiB are free on the disk",
+                  app->config->reserve_disk_mib);
+        refuse(request, PROBLEM_FULL);
+    } else if (upload_begin(app->blobs, &request->upload, &request->err)) {
+        refuse(request, problem_of(request->err.status));
+    }
+}
+
+static void begin(App *app, Request *request)
+{
+    char allow[128];
+    ProblemKind kind = PROBLEM_NONE;
+
+    if (!guard_allows(app->config, request, &kind, &request->err)) {
+        refuse(request, kind);
+        return;
+    }
+    request->route = find_route(request, allow, sizeof allow);
+    if (!request->route && allow[0] && strcmp(request->method, "OPTIONS") == 0) {
+        answer_options(request, allow);
+        return;
+    }
+    if (!request->route) {
+        error_set(&request->err, STATUS_NOT_FOUND,
+                  allow[0] ? "the method does not apply to \"%.200s\""
+                           : "there is nothing at \"%.200s\"",
+                  request->path);
+        refuse(request, allow[0] ? PROBLEM_METHOD : PROBLEM_NOT_FOUND);
+        const char *copy = arena_text(&request->arena, allow, strlen(allow));
+        if (allow[0] && copy)
+            response_header(&request->response, "Allow", copy);
+        return;
+    }
+    check_head(app, request);
+    if (request->state == REQUEST_BODY && request->route->kind == ROUTE_UPLOAD)
+        begin_upload(app, request);
+}
+
+static Request *create_request(App *app, struct MHD_Connection *connection, const char *url,
+                               const char *method)
+{
+    Request *request = calloc(1, sizeof *request);
+
+    if (!request)
+        return NULL;
+    *request = (Request){.app = app,
+                         .connection = connection,
+                         .upload = {.file = -1},
+                         .response = {.file = -1},
+                         .waiter = {.connection = connection, .deadline_ns = INT64_MAX},
+                         .began_ns = time_steady_ns()};
+    if (arena_create(&request->arena, REQUEST_ARENA, &request->err)) {
+        free(request);
+        return NULL;
+    }
+    // the library's texts live as long as the connection's current request, as this does
+    request->path = url;
+    request->method = method;
+    request->body = byte_writer(BODY_MAX, &request->body_err);
+    request->response.text = text_open(64 << 20, &request->body_err);
+    return request;
+}
+
+/* A piece of the body. False when so much comes after a refusal that the connection is dropped. */
+static bool take_body(App *app, Request *request, const char *data, size_t size)
+{
+    Bytes bytes = {(const uint8_t *)data, size};
+
+    if (request->state != REQUEST_BODY) {
+        request->discarded += (int64_t)size;
+        return request->discarded <= DISCARD_MAX;
+    }
+    if (request->route->kind != ROUTE_UPLOAD) {
+        write_bytes(&request->body, data, size);
+        if (request->body_err.status) {
+            error_set(&request->err, STATUS_LIMIT, "the body has more than %d bytes", BODY_MAX);
+            refuse(request, PROBLEM_TOO_LARGE);
+        }
+        return true;
+    }
+    atomic_fetch_add(&app->metrics.upload_bytes, (long long)size);
+    if (request->upload.size + (int64_t)size > body_limit(app, request->route)) {
+        error_set(&request->err, STATUS_LIMIT, "the file has more than %" PRId64 " MiB",
+                  app->config->max_upload_mib);
+        refuse(request, PROBLEM_TOO_LARGE);
+    } else if (upload_add(&request->upload, bytes, &request->err)) {
+        refuse(request, problem_of(request->err.status));
+    }
+    return true;
+}
+
+/* --- tasks --- */
+
+static void run_task(Task *task)
+{
+    Request *request = (Request *)((char *)task - offsetof(Request, task));
+
+    run_handler(request->app, request);
+}
+
+static void finish_task(Task *task)
+{
+    Request *request = (Request *)((char *)task - offsetof(Request, task));
+
+    App *app = request->app;
+
+    // after this the connection's thread may end the request
+    MHD_resume_connection(request->connection);
+    atomic_fetch_sub(&app->tasks, 1);
+}
+
+/* False when the server stops: nothing may sleep any more. */
+static bool start_task(App *app, Request *request)
+{
+    atomic_fetch_add(&app->tasks, 1);
+    if (atomic_load(&app->is_closing)) {
+        atomic_fetch_sub(&app->tasks, 1);
+        error_set(&request->err, STATUS_CANCELLED, "the server stops");
+        refuse(request, PROBLEM_UNAVAILABLE);
+        return false;
+    }
+    request->task = (Task){.length = request->route->kind == ROUTE_TASK ? TASK_SHORT : TASK_LONG,
+                           .run = run_task,
+                           .finished = finish_task};
+    request->state = REQUEST_RUNNING;
+    MHD_suspend_connection(request->connection);
+    loop_start_task(app->loop, &request->task);
+    return true;
+}
+
+/* The body is there, or the connection has been woken. */
+static enum MHD_Result proceed(App *app, Request *request)
+{
+    switch (request->state) {
+    case REQUEST_BODY:
+        request->state = REQUEST_READY;
+        if (request->route->kind == ROUTE_READ)
+            run_handler(app, request);
+        else if (start_task(app, request))
+            return MHD_YES;
+        break;
+    case REQUEST_SLEEPING:
+        request->response.kind = RESPONSE_TEXT;
+        run_handler(app, request);
+        break;
+    case REQUEST_READY:
+    case REQUEST_RUNNING:
+    case REQUEST_ANSWERED:
+    case REQUEST_SENT:
+        break;
+    }
+    return request->state == REQUEST_ANSWERED ? send_answer(app, request) : MHD_YES;
+}
+
+enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *data_size, void **request_)
+{
+    App *app = app_;
+    Request *request = *request_;
+
+    (void)version;
+    if (!request) {
+        request = create_request(app, connection, url, method);
+        if (!request)
+            return MHD_NO;
+        *request_ = request;
+        begin(app, request);
+        // a refused body is not even taken; without one the connection can go on
+        return request->state == REQUEST_ANSWERED && has_body(request) ? send_answer(app, request)
+                                                                       : MHD_YES;
+    }
+    if (*data_size) {
+        size_t size = *data_size;
+
+        *data_size = 0;
+        return take_body(app, request, data, size) ? MHD_YES : MHD_NO;
+    }
+    return proceed(app, request);
+}
+
+void dispatch_completed(void *app_, struct MHD_Connection *connection, void **request_,
+                        enum MHD_RequestTerminationCode code)
+{
+    App *app = app_;
+    Request *request = *request_;
+
+    (void)connection;
+    (void)code;
+    if (!request)
+        return;
+    if (request->is_upload_counted)
+        atomic_fetch_sub(&app->uploads, 1);
+    upload_close(app->blobs, &request->upload);
+    byte_writer_close(&request->body);
+    response_close(&request->response);
+    arena_destroy(&request->arena);
+    free(request);
+    *request_ = NULL;
+}

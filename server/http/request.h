@@ -1,0 +1,135 @@
+/* Request and Response: what handlers see of HTTP.
+ *
+ * A request has one arena, which dies with it. The handler fills the response; when it returns a
+ * failure instead, the dispatcher writes the problem document. Both belong to one thread at a time:
+ * the connection's, or the pool's while the connection sleeps. */
+#pragma once
+
+#include "base/arena.h"
+#include "server/http/problem.h"
+#include "server/http/waiter.h"
+#include "server/jobs/loop.h"
+#include "server/store/blob.h"
+#include "server/store/ids.h"
+
+#include <microhttpd.h>
+
+typedef struct App App;
+typedef struct Request Request;
+typedef struct Response Response;
+
+typedef Status (*Handler)(App *app, Request *request, Response *response, Error *err);
+
+typedef enum RouteKind {
+    ROUTE_READ,      /* answers at once, on the connection's thread, within 5 ms */
+    ROUTE_TASK,      /* writes, or computes shortly: on the pool, the connection sleeps */
+    ROUTE_LONG_TASK, /* the same, and may take seconds */
+    ROUTE_UPLOAD     /* the body goes to a file while it comes; then a long task */
+} RouteKind;
+
+typedef struct Route {
+    const char *method;
+    const char *path; /* "/v1/jobs/{id}/cancel" */
+    RouteKind kind;
+    bool takes_json; /* the body must be application/json */
+    Handler handle;
+} Route;
+
+/* All routes, closed by a NULL method. */
+extern const Route *const route_tables[];
+
+typedef enum ResponseKind {
+    RESPONSE_TEXT,    /* `text` */
+    RESPONSE_DATA,    /* `data`, which lives as long as the server */
+    RESPONSE_FILE,    /* `file`, with Range and If-None-Match where it has an etag */
+    RESPONSE_STREAM,  /* `read` until it says end */
+    RESPONSE_SLEEPING /* none yet: the connection sleeps (request_sleep), then it is asked again */
+} ResponseKind;
+
+enum { RESPONSE_HEADERS_MAX = 12 };
+
+typedef struct ResponseHeader {
+    const char *name;
+    const char *value;
+} ResponseHeader;
+
+struct Response {
+    ResponseKind kind;
+    int code;            /* 0: 200 */
+    const char *type;    /* media type */
+    ProblemKind problem; /* where a failure is not what its status says */
+    const Faults *faults;
+    int header_count;
+    ResponseHeader header[RESPONSE_HEADERS_MAX];
+    Text text;
+    Bytes data;
+    int file; /* belongs to the response from here on */
+    int64_t file_size;
+    const char *etag; /* with its quotes */
+    MHD_ContentReaderCallback read;
+    MHD_ContentReaderFreeCallback close;
+    void *source; /* of read and close */
+};
+
+typedef enum RequestState {
+    REQUEST_BODY,     /* comes in */
+    REQUEST_READY,    /* is all there */
+    REQUEST_RUNNING,  /* on the pool */
+    REQUEST_SLEEPING, /* waits for news */
+    REQUEST_ANSWERED, /* the response can go out */
+    REQUEST_SENT
+} RequestState;
+
+struct Request {
+    App *app;
+    struct MHD_Connection *connection;
+    const Route *route;
+    const char *method;
+    const char *path;
+    char id[STORE_ID_SIZE]; /* what stands for {id} */
+    Arena arena;
+    ByteWriter body;
+    Upload upload;
+    bool is_upload_counted;
+    int64_t discarded; /* bytes of a body that has been refused */
+    RequestState state;
+    Response response;
+    Error err;
+    Error body_err; /* the body writer's own */
+    Task task;
+    /* of handlers that wait */
+    Waiter waiter;
+    int64_t seen_event;
+    unsigned seen_beat;
+    int64_t began_ns;
+};
+
+/* NULL when absent. */
+const char *request_header(const Request *request, const char *name);
+const char *request_query(const Request *request, const char *name);
+/* The number under that name in the query; `otherwise` when absent, INVALID outside the range. */
+NODISCARD Status request_query_int(const Request *request, const char *name, int64_t otherwise,
+                                   int64_t min, int64_t max, int64_t *out, Error *err);
+/* Every value under that name; at most `capacity` are written; returns how many there are. */
+int request_query_all(const Request *request, const char *name, const char **out, int capacity);
+/* Does the client prefer this media type: is it named in Accept? */
+bool request_accepts(const Request *request, const char *type);
+
+/* A header; texts must live as long as the request. */
+void response_header(Response *response, const char *name, const char *value);
+/* JSON into `text`, type application/json. */
+JsonWriter response_json(Response *response);
+/* Bytes that live as long as the server. */
+void response_data(Response *response, const char *type, Bytes data);
+/* A file, which belongs to the response from here on. */
+void response_file(Response *response, const char *type, int file, int64_t size, const char *etag);
+/* No content. */
+void response_empty(Response *response, int code);
+
+/* Queues the response on its connection. */
+enum MHD_Result response_send(Request *request);
+/* What the response holds that was not handed to the library. */
+void response_close(Response *response);
+
+/* The problem document in place of the response. */
+void response_problem(Request *request, ProblemKind kind);

@@ -1,0 +1,145 @@
+#include "server/http/server.h"
+
+#include "server/app.h"
+#include "server/http/dispatch.h"
+#include "server/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct Server {
+    App *app;
+    struct MHD_Daemon *daemon;
+    int quiesced; /* the listening socket, when it is ours again; else -1 */
+    atomic_llong complained_ms;
+    char address[160];
+};
+
+/* The library's own complaints: counted, and at most one a second logged. */
+static void complain(void *server_, const char *format, va_list arguments)
+{
+    Server *server = server_;
+    char text[512];
+    long long now = time_now_ms();
+    long long last = atomic_load(&server->complained_ms);
+
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\n")] = '\0';
+    atomic_fetch_add(&server->app->metrics.refused_below, 1);
+    if (now - last >= 1000 && atomic_compare_exchange_strong(&server->complained_ms, &last, now))
+        log_event(LOG_WARN, "http.library", "message=%s", log_quote(text).text);
+}
+
+/* As many descriptors as the system lets us have, and no more connections than half of them. */
+static unsigned choose_connections(const Config *config)
+{
+    struct rlimit limit;
+    unsigned wanted = (unsigned)config->max_connections;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return 512;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > wanted)
+        return wanted;
+    return (unsigned)(limit.rlim_cur / 2);
+}
+
+static unsigned choose_threads(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cores / 2 < 2 ? 2u : cores / 2 > 8 ? 8u : (unsigned)(cores / 2);
+}
+
+typedef union Address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+} Address;
+
+static void fill_address(const Config *config, Address *out)
+{
+    *out = (Address){0};
+    if (inet_pton(AF_INET, config->host, &out->four.sin_addr) == 1) {
+        out->four.sin_family = AF_INET;
+        out->four.sin_port = htons((uint16_t)config->port);
+        return;
+    }
+    (void)inet_pton(AF_INET6, config->host, &out->six.sin6_addr);
+    out->six.sin6_family = AF_INET6;
+    out->six.sin6_port = htons((uint16_t)config->port);
+}
+
+Status server_open(struct App *app, Server **out, Error *err)
+{
+    Server *server = calloc(1, sizeof *server);
+    const Config *config = app->config;
+    Address address;
+
+    if (!server)
+        return error_set(err, STATUS_NO_MEMORY, "could not start the HTTP server");
+    server->app = app;
+    server->quiesced = -1;
+    fill_address(config, &address);
+    bool is_six = address.any.sa_family == AF_INET6;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                     (is_six ? (unsigned)MHD_USE_IPv6 : 0u);
+    server->daemon = MHD_start_daemon(
+        flags, (uint16_t)config->port, NULL, NULL, dispatch_handle, app, MHD_OPTION_EXTERNAL_LOGGER,
+        complain, server, MHD_OPTION_SOCK_ADDR, &address.any, MHD_OPTION_THREAD_POOL_SIZE,
+        choose_threads(), MHD_OPTION_CONNECTION_LIMIT, choose_connections(config),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(config->idle_ms / 1000),
+        MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_END);
+    const union MHD_DaemonInfo *port =
+        server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+    if (!port) {
+        char text[128];
+
+        error_set(err, STATUS_IO, "could not listen on %s: %s", config->listen,
+                  strerror_r(errno, text, sizeof text));
+        server_close(server);
+        return err->status;
+    }
+    (void)snprintf(server->address, sizeof server->address, is_six ? "[%s]:%u" : "%s:%u",
+                   config->host, (unsigned)port->port);
+    *out = server;
+    return STATUS_OK;
+}
+
+const char *server_address(const Server *server)
+{
+    return server->address;
+}
+
+void server_quiesce(Server *server)
+{
+    if (server->quiesced < 0)
+        server->quiesced = MHD_quiesce_daemon(server->daemon);
+}
+
+void server_close(Server *server)
+{
+    if (!server)
+        return;
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    if (server->quiesced >= 0)
+        (void)close(server->quiesced);
+    free(server);
+}
+
+ServerGauges server_gauges(const Server *server)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return (ServerGauges){.connections = info ? (int)info->num_connections : 0};
+}

@@ -1,0 +1,580 @@
+#include "server/jobs/loop.h"
+
+#include "server/app.h"
+#include "server/jobs/worker.h"
+#include "server/log.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000 };
+
+/* What other threads ask for. */
+typedef struct Cancellation {
+    char job[STORE_ID_SIZE];
+    struct Cancellation *next;
+} Cancellation;
+
+struct Loop {
+    struct App *app;
+    uv_loop_t uv;
+    uv_async_t inbox;
+    uv_timer_t timer;
+    uv_signal_t terminate, interrupt;
+    uv_thread_t thread;
+    bool has_thread;
+
+    /* the inbox and what the main thread waits for: guarded by `mutex` */
+    uv_mutex_t mutex;
+    uv_cond_t changed;
+    Task *first_task, *last_task;
+    Cancellation *first_cancellation, *last_cancellation;
+    Run *first_claimed; /* answers of the store */
+    bool is_woken;
+    bool is_stop_requested;
+    bool is_drain_requested;
+    bool is_close_requested;
+    bool is_drained;
+
+    /* the loop's thread alone */
+    Task *waiting[2], *waiting_last[2]; /* by length */
+    int running[2];
+    Run *run; /* running and lost ones */
+    int slots_busy, slots_lost;
+    bool is_claiming, may_wait; /* a claim is on its way; more jobs may wait behind it */
+    bool is_draining, was_hurried;
+    int64_t drain_began_ns, beaten_ns, swept_ns, polled_ns, pruned_ns;
+    Command beat, sweep, prune;
+    atomic_bool is_beating, is_sweeping, is_pruning;
+
+    /* gauges */
+    atomic_int slots_busy_gauge, slots_lost_gauge, tasks_running, tasks_waiting;
+    atomic_llong frames, runs;
+};
+
+/* --- the inbox: any thread --- */
+
+void loop_start_task(Loop *loop, Task *task)
+{
+    task->loop = loop;
+    task->next = NULL;
+    uv_mutex_lock(&loop->mutex);
+    if (loop->last_task)
+        loop->last_task->next = task;
+    else
+        loop->first_task = task;
+    loop->last_task = task;
+    uv_mutex_unlock(&loop->mutex);
+    (void)uv_async_send(&loop->inbox);
+}
+
+void loop_wake(Loop *loop)
+{
+    uv_mutex_lock(&loop->mutex);
+    loop->is_woken = true;
+    uv_mutex_unlock(&loop->mutex);
+    (void)uv_async_send(&loop->inbox);
+}
+
+void loop_cancel_job(Loop *loop, const char *job)
+{
+    Cancellation *cancellation = calloc(1, sizeof *cancellation);
+
+    // without memory for it the job just ends later: the store has it as being cancelled
+    if (!cancellation)
+        return;
+    (void)snprintf(cancellation->job, sizeof cancellation->job, "%s", job);
+    uv_mutex_lock(&loop->mutex);
+    if (loop->last_cancellation)
+        loop->last_cancellation->next = cancellation;
+    else
+        loop->first_cancellation = cancellation;
+    loop->last_cancellation = cancellation;
+    uv_mutex_unlock(&loop->mutex);
+    (void)uv_async_send(&loop->inbox);
+}
+
+void loop_request_stop(Loop *loop)
+{
+    uv_mutex_lock(&loop->mutex);
+    loop->is_stop_requested = true;
+    uv_cond_broadcast(&loop->changed);
+    uv_mutex_unlock(&loop->mutex);
+}
+
+/* On the store's thread: the claim is answered. */
+static void take_claim(Command *command)
+{
+    Run *run = command->context;
+    Loop *loop = run->app->loop;
+
+    uv_mutex_lock(&loop->mutex);
+    run->next = loop->first_claimed;
+    loop->first_claimed = run;
+    uv_mutex_unlock(&loop->mutex);
+    (void)uv_async_send(&loop->inbox);
+}
+
+/* --- tasks --- */
+
+static void start_tasks(Loop *loop);
+
+static void run_task(uv_work_t *work)
+{
+    Task *task = work->data;
+
+    task->run(task);
+}
+
+static void finish_task(uv_work_t *work, int status)
+{
+    Task *task = work->data;
+    Loop *loop = task->loop;
+
+    (void)status;
+    loop->running[task->length]--;
+    task->finished(task);
+    start_tasks(loop);
+}
+
+static bool may_start(const Loop *loop, TaskLength length)
+{
+    int all = loop->running[TASK_SHORT] + loop->running[TASK_LONG];
+
+    return loop->waiting[length] && all < TASKS_MAX &&
+           (length == TASK_SHORT || loop->running[TASK_LONG] < TASKS_LONG_MAX);
+}
+
+static void start_tasks(Loop *loop)
+{
+    int waiting = 0;
+
+    for (int length = TASK_SHORT; length <= TASK_LONG; length++) {
+        while (may_start(loop, (TaskLength)length)) {
+            Task *task = loop->waiting[length];
+
+            loop->waiting[length] = task->next;
+            if (!task->next)
+                loop->waiting_last[length] = NULL;
+            loop->running[length]++;
+            task->work.data = task;
+            (void)uv_queue_work(&loop->uv, &task->work, run_task, finish_task);
+        }
+        for (const Task *task = loop->waiting[length]; task; task = task->next)
+            waiting++;
+    }
+    atomic_store(&loop->tasks_waiting, waiting);
+    atomic_store(&loop->tasks_running, loop->running[TASK_SHORT] + loop->running[TASK_LONG]);
+}
+
+static void queue_tasks(Loop *loop, Task *first)
+{
+    while (first) {
+        Task *task = first;
+
+        first = task->next;
+        task->next = NULL;
+        if (loop->waiting_last[task->length])
+            loop->waiting_last[task->length]->next = task;
+        else
+            loop->waiting[task->length] = task;
+        loop->waiting_last[task->length] = task;
+    }
+    start_tasks(loop);
+}
+
+/* --- runs --- */
+
+/* Asks the store for a job when a slot is free; one claim at a time. */
+static void claim(Loop *loop)
+{
+    struct App *app = loop->app;
+
+    if (loop->is_claiming || loop->is_draining ||
+        loop->slots_busy + loop->slots_lost >= (int)app->config->workers)
+        return;
+    Run *run = calloc(1, sizeof *run);
+    if (!run)
+        return; // the poll tries again
+    loop->is_claiming = true;
+    loop->may_wait = false;
+    run->app = app;
+    run->command = (Command){
+        .kind = COMMAND_CLAIM_JOB, .owner = app->owner, .done = take_claim, .context = run};
+    store_submit(app->store, &run->command);
+}
+
+static void work_run(uv_work_t *work)
+{
+    worker_run(work->data);
+}
+
+static void unlink_run(Loop *loop, const Run *run)
+{
+    Run **link = &loop->run;
+
+    while (*link != run)
+        link = &(*link)->next;
+    *link = run->next;
+}
+
+static void finish_run(uv_work_t *work, int status)
+{
+    Run *run = work->data;
+    Loop *loop = run->app->loop;
+
+    (void)status;
+    unlink_run(loop, run);
+    if (run->is_lost)
+        loop->slots_lost--;
+    else
+        loop->slots_busy--;
+    atomic_fetch_add(&loop->frames, atomic_load(&run->frames));
+    atomic_fetch_add(&loop->runs, 1);
+    free(run);
+    claim(loop);
+}
+
+static void stop_run(Run *run, RunStop reason)
+{
+    if (run->stopped_ns)
+        return;
+    run->stopped_ns = time_steady_ns();
+    atomic_store(&run->reason, reason);
+    atomic_store(&run->stop, true);
+}
+
+static void start_run(Loop *loop, Run *run)
+{
+    loop->is_claiming = false;
+    if (run->command.err.status) {
+        if (run->command.err.status != STATUS_NOT_FOUND)
+            log_event(LOG_ERROR, "job.claim", "message=%s",
+                      log_quote(run->command.err.message).text);
+        free(run);
+        if (loop->may_wait)
+            claim(loop);
+        return;
+    }
+    memcpy(run->job, run->command.id, sizeof run->job);
+    run->attempt = run->command.attempt;
+    atomic_store(&run->moved_ns, time_steady_ns());
+    run->next = loop->run;
+    loop->run = run;
+    loop->slots_busy++;
+    run->work.data = run;
+    if (loop->is_draining)
+        stop_run(run, RUN_DRAINED);
+    (void)uv_queue_work(&loop->uv, &run->work, work_run, finish_run);
+    claim(loop);
+}
+
+static void cancel_runs(Loop *loop, Cancellation *first)
+{
+    while (first) {
+        Cancellation *cancellation = first;
+
+        first = cancellation->next;
+        for (Run *run = loop->run; run; run = run->next)
+            if (strcmp(run->job, cancellation->job) == 0)
+                stop_run(run, RUN_CANCELLED);
+        free(cancellation);
+    }
+}
+
+/* The end of a lost run, told to the store; it lives until the store has taken it. */
+typedef struct Obituary {
+    Command command;
+    JobEnd end;
+} Obituary;
+
+static void bury(Command *command)
+{
+    free(command->context);
+}
+
+/* The run does not even stop: its job fails, its slot is lost until the thread comes back. */
+static void give_up(Loop *loop, Run *run)
+{
+    Obituary *obituary = calloc(1, sizeof *obituary);
+
+    if (!obituary)
+        return; // the next tick tries again
+    run->is_lost = true;
+    loop->slots_busy--;
+    loop->slots_lost++;
+    bool was_cancelled = atomic_load(&run->reason) == RUN_CANCELLED;
+    obituary->end = (JobEnd){.state = was_cancelled ? JOB_CANCELLED : JOB_FAILED,
+                             .error_status = "cancelled",
+                             .error = was_cancelled ? "the job was cancelled"
+                                                    : "the job made no progress and did not stop",
+                             .key = "",
+                             .sha256 = "",
+                             .passed = -1,
+                             .frames = atomic_load(&run->frames),
+                             .reason = ""};
+    obituary->command = (Command){.kind = COMMAND_FINISH_JOB,
+                                  .attempt = run->attempt,
+                                  .end = &obituary->end,
+                                  .done = bury,
+                                  .context = obituary};
+    memcpy(obituary->command.id, run->job, sizeof run->job);
+    store_submit(loop->app->store, &obituary->command);
+    log_event(LOG_ERROR, "job.lost", "job=%s attempt=%d", run->job, run->attempt);
+}
+
+static void watch_runs(Loop *loop, int64_t now)
+{
+    const Config *config = loop->app->config;
+
+    for (Run *run = loop->run; run; run = run->next) {
+        if (run->is_lost)
+            continue;
+        if (run->stopped_ns && now - run->stopped_ns > config->stall_grace_ms * 1000000)
+            give_up(loop, run);
+        else if (!run->stopped_ns && now - atomic_load(&run->moved_ns) > config->stall_ms * 1000000)
+            stop_run(run, RUN_STALLED);
+    }
+}
+
+/* --- the timer --- */
+
+static void take_back(Command *command)
+{
+    atomic_bool *is_busy = command->context;
+
+    atomic_store(is_busy, false);
+}
+
+/* A command of the loop's own, unless the last one is still on its way. */
+static void submit_own(Loop *loop, Command *slot, const Command *command, atomic_bool *is_busy)
+{
+    if (atomic_exchange(is_busy, true))
+        return;
+    *slot = *command;
+    slot->done = take_back;
+    slot->context = is_busy;
+    store_submit(loop->app->store, slot);
+}
+
+/* Is it time again for what is done every so many milliseconds? */
+static bool is_due(int64_t *last_ns, int64_t now, int64_t interval_ms)
+{
+    if (now - *last_ns < interval_ms * 1000000)
+        return false;
+    *last_ns = now;
+    return true;
+}
+
+static void keep_house(Loop *loop, int64_t now)
+{
+    struct App *app = loop->app;
+    const Config *config = app->config;
+
+    if (is_due(&loop->beaten_ns, now, config->job_heartbeat_ms) && loop->run)
+        submit_own(loop, &loop->beat,
+                   &(Command){.kind = COMMAND_HEARTBEAT, .owner = app->owner, .is_lazy = true},
+                   &loop->is_beating);
+    if (is_due(&loop->swept_ns, now, config->sweep_ms))
+        submit_own(loop, &loop->sweep,
+                   &(Command){.kind = COMMAND_SWEEP,
+                              .owner = app->owner,
+                              .before = time_now_ms() - config->stale_ms,
+                              .is_lazy = true},
+                   &loop->is_sweeping);
+    if (is_due(&loop->pruned_ns, now, HOUR_MS))
+        submit_own(loop, &loop->prune,
+                   &(Command){.kind = COMMAND_PRUNE,
+                              .before = time_now_ms() - config->event_days * 86400000,
+                              .is_lazy = true},
+                   &loop->is_pruning);
+    if (is_due(&loop->polled_ns, now, POLL_MS))
+        claim(loop);
+}
+
+static void report_drained(Loop *loop)
+{
+    uv_mutex_lock(&loop->mutex);
+    loop->is_drained = true;
+    uv_cond_broadcast(&loop->changed);
+    uv_mutex_unlock(&loop->mutex);
+}
+
+/* Runs may finish until the timeout, then they are told to stop. */
+static void drain(Loop *loop, int64_t now)
+{
+    bool is_idle = !loop->run && !loop->is_claiming && !loop->running[TASK_SHORT] &&
+                   !loop->running[TASK_LONG] && !loop->waiting[TASK_SHORT] &&
+                   !loop->waiting[TASK_LONG];
+
+    if (is_idle) {
+        report_drained(loop);
+        return;
+    }
+    if (now - loop->drain_began_ns < loop->app->config->drain_ms * 1000000)
+        return;
+    for (Run *run = loop->run; run; run = run->next)
+        stop_run(run, RUN_DRAINED);
+}
+
+static void tick(uv_timer_t *timer)
+{
+    Loop *loop = timer->data;
+    int64_t now = time_steady_ns();
+    int64_t heartbeat = loop->app->config->heartbeat_ms * 1000000;
+
+    segments_tick(&loop->app->segments, now, heartbeat);
+    hub_tick(&loop->app->hub, now, heartbeat);
+    watch_runs(loop, now);
+    keep_house(loop, now);
+    atomic_store(&loop->slots_busy_gauge, loop->slots_busy);
+    atomic_store(&loop->slots_lost_gauge, loop->slots_lost);
+    if (loop->is_draining)
+        drain(loop, now);
+}
+
+/* --- the thread --- */
+
+static void close_handle(uv_handle_t *handle, void *nothing)
+{
+    (void)nothing;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void read_inbox(uv_async_t *inbox)
+{
+    Loop *loop = inbox->data;
+
+    uv_mutex_lock(&loop->mutex);
+    Task *tasks = loop->first_task;
+    Run *claimed = loop->first_claimed;
+    Cancellation *cancellations = loop->first_cancellation;
+    bool is_woken = loop->is_woken;
+    bool is_draining = loop->is_drain_requested;
+    bool is_closing = loop->is_close_requested;
+    loop->first_task = loop->last_task = NULL;
+    loop->first_claimed = NULL;
+    loop->first_cancellation = loop->last_cancellation = NULL;
+    loop->is_woken = false;
+    uv_mutex_unlock(&loop->mutex);
+
+    if (is_draining && !loop->is_draining) {
+        loop->is_draining = true;
+        loop->drain_began_ns = time_steady_ns();
+    }
+    // claims before cancellations: a job is cancelled after it was claimed
+    while (claimed) {
+        Run *run = claimed;
+
+        claimed = run->next;
+        start_run(loop, run);
+    }
+    cancel_runs(loop, cancellations);
+    queue_tasks(loop, tasks);
+    if (is_woken) {
+        loop->may_wait = true;
+        claim(loop);
+    }
+    if (loop->is_draining)
+        drain(loop, time_steady_ns());
+    if (is_closing)
+        uv_walk(&loop->uv, close_handle, NULL);
+}
+
+static void take_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    loop_request_stop(signal->data);
+}
+
+static void run_loop(void *loop_)
+{
+    Loop *loop = loop_;
+
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+Status loop_open(struct App *app, Loop **out, Error *err)
+{
+    Loop *loop = calloc(1, sizeof *loop);
+
+    if (!loop)
+        return error_set(err, STATUS_NO_MEMORY, "could not start");
+    loop->app = app;
+    (void)uv_mutex_init(&loop->mutex);
+    (void)uv_cond_init(&loop->changed);
+    int code = uv_loop_init(&loop->uv);
+    if (code == 0) {
+        loop->inbox.data = loop->timer.data = loop->terminate.data = loop->interrupt.data = loop;
+        (void)uv_timer_init(&loop->uv, &loop->timer);
+        (void)uv_timer_start(&loop->timer, tick, TICK_MS, TICK_MS);
+        (void)uv_signal_init(&loop->uv, &loop->terminate);
+        (void)uv_signal_start(&loop->terminate, take_signal, SIGTERM);
+        (void)uv_signal_init(&loop->uv, &loop->interrupt);
+        (void)uv_signal_start(&loop->interrupt, take_signal, SIGINT);
+        code = uv_async_init(&loop->uv, &loop->inbox, read_inbox);
+    }
+    if (code == 0) {
+        *out = loop; // the thread's first callbacks look for it in the app
+        code = uv_thread_create(&loop->thread, run_loop, loop);
+        loop->has_thread = code == 0;
+    }
+    if (code != 0)
+        return error_set(err, STATUS_NO_MEMORY, "could not start the loop: %s", uv_strerror(code));
+    return STATUS_OK;
+}
+
+void loop_wait(Loop *loop)
+{
+    uv_mutex_lock(&loop->mutex);
+    while (!loop->is_stop_requested)
+        uv_cond_wait(&loop->changed, &loop->mutex);
+    uv_mutex_unlock(&loop->mutex);
+}
+
+void loop_drain(Loop *loop)
+{
+    uv_mutex_lock(&loop->mutex);
+    loop->is_drain_requested = true;
+    loop->is_drained = false;
+    uv_mutex_unlock(&loop->mutex);
+    (void)uv_async_send(&loop->inbox);
+    uv_mutex_lock(&loop->mutex);
+    while (!loop->is_drained)
+        uv_cond_wait(&loop->changed, &loop->mutex);
+    uv_mutex_unlock(&loop->mutex);
+}
+
+void loop_close(Loop *loop)
+{
+    if (!loop)
+        return;
+    if (loop->has_thread) {
+        uv_mutex_lock(&loop->mutex);
+        loop->is_close_requested = true;
+        uv_mutex_unlock(&loop->mutex);
+        (void)uv_async_send(&loop->inbox);
+        (void)uv_thread_join(&loop->thread);
+    }
+    (void)uv_loop_close(&loop->uv);
+    uv_cond_destroy(&loop->changed);
+    uv_mutex_destroy(&loop->mutex);
+    free(loop);
+}
+
+LoopGauges loop_gauges(Loop *loop)
+{
+    return (LoopGauges){
+        .slots = (int)loop->app->config->workers,
+        .slots_busy = atomic_load(&loop->slots_busy_gauge),
+        .slots_lost = atomic_load(&loop->slots_lost_gauge),
+        .tasks_running = atomic_load(&loop->tasks_running),
+        .tasks_waiting = atomic_load(&loop->tasks_waiting),
+        .frames = atomic_load(&loop->frames),
+        .runs = atomic_load(&loop->runs),
+    };
+}

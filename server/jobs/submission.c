@@ -1,0 +1,77 @@
+#include "server/jobs/submission.h"
+
+#include "server/app.h"
+
+/* The asset in memory, or a fault at the pointer where the store has none. */
+static Status acquire(Submission *submission, AssetKind kind, const char *id, Faults *faults,
+                      RigEntry **out, Error *err)
+{
+    const char *name = asset_kind_name(kind);
+    const char *pointer = kind == ASSET_MODEL ? "/model" : "/animation/animation";
+    Error failure = {0};
+
+    if (!id_is_valid(id, kind == ASSET_MODEL ? "m_" : "a_")) {
+        job_fault_asset(faults, pointer, name, id);
+        return STATUS_OK;
+    }
+    Status status = rigs_acquire(submission->app->rigs, kind, id, out, &failure);
+    if (status == STATUS_NOT_FOUND) {
+        job_fault_asset(faults, pointer, name, id);
+        return STATUS_OK;
+    }
+    if (status)
+        *err = failure;
+    return status;
+}
+
+static Status decode(Submission *submission, Bytes body, const JobAssets *assets, Faults *faults,
+                     Error *err)
+{
+    const Config *config = submission->app->config;
+    const RigEntry *model = submission->model;
+    JobAsset animation = {.name = assets->animation,
+                          .id = assets->animation,
+                          .rig = submission->animation ? submission->animation->rig : NULL};
+    JobContext context = {.rig = model->rig,
+                          .model_id = model->id,
+                          .model_sha256 = model->sha256,
+                          .asset_count = submission->animation ? 1 : 0,
+                          .asset = &animation,
+                          .limits = job_limits_default()};
+
+    context.limits.frames = (int)config->max_frames;
+    context.limits.memory = (size_t)config->max_job_mib << 20;
+    if (arena_create(&submission->arena, job_spec_arena_size(body.size, model->rig), err))
+        return err->status;
+    return job_spec_decode(&submission->document, &context, &submission->arena, faults,
+                           &submission->spec, err);
+}
+
+Status submission_open(struct App *app, Bytes body, Faults *faults, Submission *out, Error *err)
+{
+    JobAssets assets = {0};
+
+    *out = (Submission){.app = app};
+    if (json_open(body, JOB_JSON_DEPTH, &out->document, err)) {
+        out->is_malformed = err->status == STATUS_INVALID;
+        return err->status;
+    }
+    job_assets_decode(&out->document, faults, &assets);
+    if (assets.model && acquire(out, ASSET_MODEL, assets.model, faults, &out->model, err))
+        return err->status;
+    if (assets.animation &&
+        acquire(out, ASSET_ANIMATION, assets.animation, faults, &out->animation, err))
+        return err->status;
+    if (!out->model)
+        return faults_status(faults, err) ? err->status
+                                          : error_set(err, STATUS_INVALID, "/model is missing");
+    return decode(out, body, &assets, faults, err);
+}
+
+void submission_close(Submission *submission)
+{
+    rigs_release(submission->app->rigs, submission->model);
+    rigs_release(submission->app->rigs, submission->animation);
+    arena_destroy(&submission->arena);
+    json_close(&submission->document);
+}

@@ -1,0 +1,394 @@
+#include "server/store/blob.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Folders are kept open, so every file is named relative to one of them. */
+struct Blobs {
+    int root;
+    int lock;
+    int uploads; /* temporary files */
+    int assets;  /* by SHA-256 */
+    int jobs;    /* ID/aATTEMPT/ */
+    int cache;
+    atomic_uint serial; /* makes temporary names unique */
+};
+
+/* The sentence for errno, with the kind of failure that it is. */
+static Status set_system_error(Error *err, const char *what)
+{
+    char text[128];
+    int code = errno;
+    Status status = code == ENOENT                                      ? STATUS_NOT_FOUND
+                    : code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_FULL
+                                                                        : STATUS_IO;
+
+    return error_set(err, status, "could not %s: %s", what, strerror_r(code, text, sizeof text));
+}
+
+static int open_folder(int parent, const char *name, Error *err)
+{
+    if (err->status)
+        return -1;
+    if (mkdirat(parent, name, 0700) && errno != EEXIST) {
+        set_system_error(err, "make a folder of the store");
+        return -1;
+    }
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        set_system_error(err, "open a folder of the store");
+    return folder;
+}
+
+/* Remove every file of a folder; folders in it are left alone. */
+static void empty_folder(int folder)
+{
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+
+    if (!list) {
+        if (copy >= 0)
+            (void)close(copy);
+        return;
+    }
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own
+    for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(folder, entry->d_name, 0);
+    (void)closedir(list);
+}
+
+static Status take_lock(Blobs *blobs, const char *folder, Error *err)
+{
+    blobs->lock = openat(blobs->root, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (blobs->lock < 0)
+        return set_system_error(err, "open the lock file");
+    if (flock(blobs->lock, LOCK_EX | LOCK_NB))
+        return error_set(err, STATUS_CONFLICT, "another server uses the data folder \"%s\"",
+                         folder);
+    return STATUS_OK;
+}
+
+Status blobs_open(const char *folder, Blobs **out, Error *err)
+{
+    Blobs *blobs = calloc(1, sizeof *blobs);
+
+    if (!blobs)
+        return error_set(err, STATUS_NO_MEMORY, "could not open the data folder");
+    *blobs = (Blobs){.root = -1, .lock = -1, .uploads = -1, .assets = -1, .jobs = -1, .cache = -1};
+    blobs->root = open_folder(AT_FDCWD, folder, err);
+    if (!err->status && !take_lock(blobs, folder, err)) {
+        blobs->uploads = open_folder(blobs->root, "uploads", err);
+        blobs->assets = open_folder(blobs->root, "assets", err);
+        blobs->jobs = open_folder(blobs->root, "jobs", err);
+        blobs->cache = open_folder(blobs->root, "cache", err);
+    }
+    if (err->status) {
+        blobs_close(blobs);
+        return error_context(err, "data folder \"%s\"", folder);
+    }
+    empty_folder(blobs->uploads);
+    *out = blobs;
+    return STATUS_OK;
+}
+
+void blobs_close(Blobs *blobs)
+{
+    if (!blobs)
+        return;
+    int *const all[] = {&blobs->uploads, &blobs->assets, &blobs->jobs,
+                        &blobs->cache,   &blobs->root,   &blobs->lock};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (*all[i] >= 0)
+            (void)close(*all[i]);
+    free(blobs);
+}
+
+int64_t blobs_free_space(const Blobs *blobs)
+{
+    struct statvfs about;
+
+    if (fstatvfs(blobs->root, &about))
+        return -1;
+    return (int64_t)about.f_bavail * (int64_t)about.f_frsize;
+}
+
+/* --- files --- */
+
+Status file_write(int file, int64_t offset, Bytes bytes, Error *err)
+{
+    size_t done = 0;
+
+    while (done < bytes.size) {
+        ssize_t written =
+            pwrite(file, bytes.data + done, bytes.size - done, (off_t)(offset + (int64_t)done));
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return set_system_error(err, "write to the store");
+        done += (size_t)written;
+    }
+    return STATUS_OK;
+}
+
+Status file_sync(int file, Error *err)
+{
+    if (fdatasync(file))
+        return set_system_error(err, "sync the store");
+    return STATUS_OK;
+}
+
+Status file_map(int file, int64_t size, Bytes *out, Error *err)
+{
+    if (size == 0) {
+        *out = (Bytes){(const uint8_t *)"", 0};
+        return STATUS_OK;
+    }
+    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (data == MAP_FAILED)
+        return set_system_error(err, "read from the store");
+    *out = (Bytes){data, (size_t)size};
+    return STATUS_OK;
+}
+
+void file_unmap(Bytes bytes)
+{
+    union {
+        const uint8_t *read;
+        void *any;
+    } data = {bytes.data};
+
+    if (bytes.size)
+        (void)munmap(data.any, bytes.size);
+}
+
+static Status sync_folder(int folder, Error *err)
+{
+    return fsync(folder) ? set_system_error(err, "sync the store") : STATUS_OK;
+}
+
+static Status open_for_reading(int folder, const char *name, int *out_file, int64_t *out_size,
+                               Error *err)
+{
+    struct stat about;
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0)
+        return set_system_error(err, "open a file of the store");
+    if (fstat(file, &about)) {
+        set_system_error(err, "open a file of the store");
+        (void)close(file);
+        return err->status;
+    }
+    *out_file = file;
+    *out_size = (int64_t)about.st_size;
+    return STATUS_OK;
+}
+
+/* A new temporary file; its name goes into `name`. */
+static int create_temporary(Blobs *blobs, char *name, size_t size, Error *err)
+{
+    (void)snprintf(name, size, "u%d-%u", (int)getpid(), atomic_fetch_add(&blobs->serial, 1u));
+    int file = openat(blobs->uploads, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        set_system_error(err, "make a file in the store");
+    return file;
+}
+
+/* Write and sync a temporary file, then give it its name: never seen half. */
+static Status write_whole(Blobs *blobs, int folder, const char *name, Bytes bytes, Error *err)
+{
+    char temporary[80];
+    int file = create_temporary(blobs, temporary, sizeof temporary, err);
+
+    if (file < 0)
+        return err->status;
+    bool was_moved = false;
+    if (!file_write(file, 0, bytes, err) && !file_sync(file, err)) {
+        was_moved = renameat(blobs->uploads, temporary, folder, name) == 0;
+        if (!was_moved)
+            set_system_error(err, "name a file of the store");
+        else
+            sync_folder(folder, err);
+    }
+    (void)close(file);
+    if (!was_moved)
+        (void)unlinkat(blobs->uploads, temporary, 0);
+    return err->status;
+}
+
+/* --- uploads --- */
+
+Status upload_begin(Blobs *blobs, Upload *out, Error *err)
+{
+    *out = (Upload){.file = -1};
+    int file = create_temporary(blobs, out->name, sizeof out->name, err);
+    if (file < 0)
+        return err->status;
+    out->file = file;
+    sha256_begin(&out->hash);
+    return STATUS_OK;
+}
+
+Status upload_add(Upload *upload, Bytes bytes, Error *err)
+{
+    if (file_write(upload->file, upload->size, bytes, err))
+        return err->status;
+    sha256_add(&upload->hash, bytes.data, bytes.size);
+    upload->size += (int64_t)bytes.size;
+    return STATUS_OK;
+}
+
+Status upload_finish(Upload *upload, Error *err)
+{
+    Sha256 copy = upload->hash;
+    uint8_t digest[SHA256_SIZE];
+
+    sha256_end(&copy, digest);
+    sha256_hex(digest, upload->sha256);
+    return file_sync(upload->file, err);
+}
+
+void upload_close(Blobs *blobs, Upload *upload)
+{
+    if (upload->file < 0)
+        return;
+    (void)close(upload->file);
+    upload->file = -1;
+    if (upload->name[0])
+        (void)unlinkat(blobs->uploads, upload->name, 0);
+}
+
+Status blob_publish(Blobs *blobs, Upload *upload, Error *err)
+{
+    if (renameat(blobs->uploads, upload->name, blobs->assets, upload->sha256))
+        return set_system_error(err, "name a file of the store");
+    upload->name[0] = '\0';
+    return sync_folder(blobs->assets, err);
+}
+
+Status blob_open(Blobs *blobs, const char *sha256, int *out_file, int64_t *out_size, Error *err)
+{
+    return open_for_reading(blobs->assets, sha256, out_file, out_size, err);
+}
+
+void blob_remove(Blobs *blobs, const char *sha256)
+{
+    (void)unlinkat(blobs->assets, sha256, 0);
+}
+
+/* --- results --- */
+
+enum { RESULT_NAME_SIZE = 160 };
+
+static void name_result(char out[RESULT_NAME_SIZE], const char *job, int attempt, const char *name)
+{
+    (void)snprintf(out, RESULT_NAME_SIZE, "%s/a%d/%s", job, attempt, name);
+}
+
+/* The folder of an attempt, made and synced where it is missing. */
+static int make_attempt(Blobs *blobs, const char *job, int attempt, Error *err)
+{
+    char name[32];
+    int parent = open_folder(blobs->jobs, job, err);
+
+    (void)snprintf(name, sizeof name, "a%d", attempt);
+    int folder = open_folder(parent, name, err);
+    if (folder >= 0)
+        (void)(sync_folder(parent, err) || sync_folder(blobs->jobs, err));
+    if (parent >= 0)
+        (void)close(parent);
+    return folder;
+}
+
+Status result_create(Blobs *blobs, const char *job, int attempt, const char *name, int *out_file,
+                     Error *err)
+{
+    int folder = make_attempt(blobs, job, attempt, err);
+
+    if (!err->status) {
+        int file = openat(folder, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        if (file < 0)
+            set_system_error(err, "make a file in the store");
+        else
+            *out_file = file;
+    }
+    if (folder >= 0)
+        (void)close(folder);
+    return err->status;
+}
+
+Status result_open(Blobs *blobs, const char *job, int attempt, const char *name, int *out_file,
+                   int64_t *out_size, Error *err)
+{
+    char path[RESULT_NAME_SIZE];
+
+    name_result(path, job, attempt, name);
+    return open_for_reading(blobs->jobs, path, out_file, out_size, err);
+}
+
+Status result_write(Blobs *blobs, const char *job, int attempt, const char *name, Bytes bytes,
+                    Error *err)
+{
+    int folder = make_attempt(blobs, job, attempt, err);
+
+    if (!err->status)
+        write_whole(blobs, folder, name, bytes, err);
+    if (folder >= 0)
+        (void)close(folder);
+    return err->status;
+}
+
+Status result_cut(Blobs *blobs, const char *job, int attempt, const char *name, int64_t size,
+                  Error *err)
+{
+    char path[RESULT_NAME_SIZE];
+
+    name_result(path, job, attempt, name);
+    int file = openat(blobs->jobs, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return set_system_error(err, "open a file of the store");
+    Status status = ftruncate(file, (off_t)size) ? set_system_error(err, "cut a file of the store")
+                                                 : file_sync(file, err);
+    (void)close(file);
+    return status;
+}
+
+void result_remove(Blobs *blobs, const char *job, int attempt)
+{
+    char path[RESULT_NAME_SIZE];
+
+    (void)snprintf(path, sizeof path, "%s/a%d", job, attempt);
+    int folder = openat(blobs->jobs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        empty_folder(folder);
+        (void)close(folder);
+        (void)unlinkat(blobs->jobs, path, AT_REMOVEDIR);
+    }
+    // the job's own folder goes with its last attempt
+    (void)unlinkat(blobs->jobs, job, AT_REMOVEDIR);
+}
+
+/* --- cache --- */
+
+Status cache_open(Blobs *blobs, const char *name, int *out_file, int64_t *out_size, Error *err)
+{
+    return open_for_reading(blobs->cache, name, out_file, out_size, err);
+}
+
+Status cache_write(Blobs *blobs, const char *name, Bytes bytes, Error *err)
+{
+    return write_whole(blobs, blobs->cache, name, bytes, err);
+}

@@ -1,0 +1,351 @@
+#include "server/store/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ASSET_COLUMNS "seq, kind, id, name, format, sha256, size, unit, is_z_up, created"
+#define JOB_COLUMNS                                                                                \
+    "job.seq, job.id, job.state, job.name, job.model, job.animation, job.key, job.tags, "          \
+    "job.priority, job.is_cached, job.is_kept, job.attempt, job.crashes, job.is_cancelling, "      \
+    "job.heartbeat, job.frame_count, job.frames, job.progress, job.created, job.started, "         \
+    "job.finished, job.error_status, job.error, job.passed, job.reason, result.job, "              \
+    "result.attempt, result.is_complete, result.size, result.sha256, result.seconds, "             \
+    "result.simulated, job.body_sha256, result.measured, CASE job.state WHEN 'queued' THEN "       \
+    "(SELECT count(*) FROM "                                                                       \
+    "job AS other WHERE other.state = 'queued' AND (other.priority > job.priority OR "             \
+    "(other.priority = job.priority AND other.seq <= job.seq))) ELSE 0 END"
+#define JOB_TABLES "job LEFT JOIN result ON result.id = job.result"
+#define HAS_TAG(key, value)                                                                        \
+    "(" key " IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.job = job.id AND tag.key = " key      \
+    " AND tag.value = " value "))"
+
+static const char *const query_sql[QUERY_KIND_COUNT] = {
+    [QUERY_BEGIN] = "BEGIN IMMEDIATE",
+    [QUERY_COMMIT] = "COMMIT",
+    [QUERY_ROLLBACK] = "ROLLBACK",
+    [QUERY_SAVE] = "SAVEPOINT command",
+    [QUERY_RELEASE] = "RELEASE command",
+    [QUERY_REVERT] = "ROLLBACK TO command",
+    [QUERY_INSERT_ASSET] =
+        "INSERT INTO asset (kind, id, name, format, sha256, size, unit, is_z_up, summary, created) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+    [QUERY_FIND_ASSET] = "SELECT " ASSET_COLUMNS ", summary FROM asset WHERE kind = ? AND id = ?",
+    [QUERY_LIST_ASSETS] = "SELECT " ASSET_COLUMNS ", '' FROM asset WHERE kind = ? AND seq < ? "
+                          "ORDER BY seq DESC LIMIT ?",
+    [QUERY_DELETE_ASSET] = "DELETE FROM asset WHERE kind = ? AND id = ? RETURNING sha256",
+    [QUERY_COUNT_ASSET_JOBS] = "SELECT count(*) FROM job WHERE model = ?1 OR animation = ?1",
+    [QUERY_COUNT_BLOB_ASSETS] = "SELECT count(*) FROM asset WHERE sha256 = ?",
+    [QUERY_INSERT_JOB] =
+        "INSERT INTO job (id, state, name, model, animation, key, body, canonical, tags, priority, "
+        "is_cached, is_kept, frame_count, frames, progress, created, started, finished, passed, "
+        "reason, result, idempotency_key, body_sha256) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [QUERY_INSERT_TAG] = "INSERT INTO tag (job, key, value) VALUES (?, ?, ?)",
+    [QUERY_FIND_RESULT_BY_KEY] =
+        "SELECT result.id, result.frames, job.passed, job.reason FROM result JOIN job ON "
+        "job.result "
+        "= result.id WHERE result.key = ? AND result.is_complete = 1 ORDER BY result.id DESC LIMIT "
+        "1",
+    [QUERY_FIND_JOB] =
+        "SELECT " JOB_COLUMNS ", job.body, job.canonical FROM " JOB_TABLES " WHERE job.id = ?",
+    [QUERY_FIND_JOB_BY_IDEMPOTENCY] =
+        "SELECT " JOB_COLUMNS ", '', '' FROM " JOB_TABLES " WHERE job.idempotency_key = ?",
+    [QUERY_LIST_JOBS] =
+        "SELECT " JOB_COLUMNS ", '', '' FROM " JOB_TABLES
+        " WHERE (?1 IS NULL OR job.state = ?1) AND (?2 IS NULL OR job.model = ?2) "
+        "AND job.seq < ?3 AND " HAS_TAG("?5", "?6") " AND " HAS_TAG("?7", "?8") " AND " HAS_TAG(
+            "?9", "?10") " AND " HAS_TAG("?11", "?12") " ORDER BY job.seq DESC LIMIT ?4",
+    [QUERY_COUNT_JOBS] = "SELECT state, count(*) FROM job GROUP BY state",
+    [QUERY_COUNT_QUEUED] = "SELECT count(*) FROM job WHERE state = 'queued'",
+    [QUERY_CANCEL_QUEUED] = "UPDATE job SET state = 'cancelled', finished = ? WHERE id = ? AND "
+                            "state = 'queued'",
+    [QUERY_CANCEL_RUNNING] = "UPDATE job SET is_cancelling = 1 WHERE id = ? AND state = 'running' "
+                             "RETURNING attempt",
+    [QUERY_RETRY_JOB] =
+        "UPDATE job SET state = 'queued', crashes = 0, finished = NULL, started = NULL, error = "
+        "NULL, error_status = NULL, passed = NULL, reason = '', progress = 0, frames = 0, "
+        "is_cancelling = 0 WHERE id = ? AND state IN ('failed', 'cancelled')",
+    [QUERY_DELETE_JOB] = "DELETE FROM job WHERE id = ? AND state IN ('done', 'failed', "
+                         "'cancelled') RETURNING coalesce(result, 0)",
+    [QUERY_DELETE_RESULT] = "DELETE FROM result WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job "
+                            "WHERE job.result = ?1) RETURNING job, attempt",
+    [QUERY_CLAIM_JOB] =
+        "UPDATE job SET state = 'running', owner = ?1, attempt = attempt + 1, heartbeat = ?2, "
+        "started = ?2, finished = NULL, is_cancelling = 0, frames = 0, progress = 0, error = NULL, "
+        "error_status = NULL, passed = NULL, reason = '' WHERE seq = (SELECT seq FROM job WHERE "
+        "state = 'queued' ORDER BY priority DESC, seq LIMIT 1) "
+        "RETURNING id, attempt, key, coalesce(result, 0)",
+    [QUERY_INSERT_RESULT] =
+        "INSERT INTO result (job, attempt, key, created) VALUES (?, ?, ?, ?) RETURNING id",
+    [QUERY_SET_RESULT] = "UPDATE job SET result = ? WHERE id = ?",
+    [QUERY_PROGRESS] = "UPDATE job SET frames = ?, progress = ?, heartbeat = ? WHERE id = ? AND "
+                       "attempt = ? AND state = 'running'",
+    [QUERY_SET_MEASURED] = "UPDATE result SET measured = ? WHERE job = ? AND attempt = ?",
+    [QUERY_OWNS_ATTEMPT] = "SELECT 1 FROM job WHERE id = ? AND attempt = ? AND state = 'running'",
+    [QUERY_FINISH_JOB] =
+        "UPDATE job SET state = ?, finished = ?, error_status = ?, error = ?, frames = ?, "
+        "progress = CASE WHEN ?1 = 'done' THEN 1.0 ELSE progress END, passed = ?, reason = ?, key "
+        "= coalesce(nullif(?, ''), key), owner = NULL, is_cancelling = 0 WHERE id = ? AND attempt "
+        "= ? AND state = 'running'",
+    [QUERY_FINISH_RESULT] = "UPDATE result SET is_complete = ?, frames = ?, size = ?, sha256 = ?, "
+                            "seconds = ?, simulated = ?, key = coalesce(nullif(?, ''), key), "
+                            "measured = coalesce(nullif(?, ''), measured) "
+                            "WHERE job = ? AND attempt = ? "
+                            "RETURNING id",
+    [QUERY_INSERT_MEASURE] = "INSERT INTO measure (result, name, simulation, target, value, unit) "
+                             "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    [QUERY_RELEASE_JOB] =
+        "UPDATE job SET state = CASE is_cancelling WHEN 1 THEN 'cancelled' ELSE 'queued' END, "
+        "owner = NULL, started = NULL, finished = CASE is_cancelling WHEN 1 THEN ? END WHERE id = "
+        "? AND attempt = ? AND state = 'running' RETURNING state",
+    [QUERY_HEARTBEAT] = "UPDATE job SET heartbeat = ? WHERE state = 'running' AND owner = ?",
+    // a job that was being cancelled is not run again; one that kills its server is not run for
+    // ever
+    [QUERY_SWEEP] =
+        "UPDATE job SET crashes = crashes + 1, owner = NULL, state = CASE WHEN is_cancelling = 1 "
+        "THEN 'cancelled' WHEN crashes + 1 >= ?1 THEN 'failed' ELSE 'queued' END, finished = CASE "
+        "WHEN is_cancelling = 1 OR crashes + 1 >= ?1 THEN ?2 END, error_status = CASE WHEN "
+        "is_cancelling = 0 AND crashes + 1 >= ?1 THEN 'io' END, error = CASE WHEN is_cancelling = "
+        "0 AND crashes + 1 >= ?1 THEN 'the server stopped ' || (crashes + 1) || ' times while this "
+        "job ran' END, is_cancelling = 0 WHERE state = 'running' AND (owner IS NOT ?3 OR heartbeat "
+        "< ?4) RETURNING id, state, attempt",
+    [QUERY_UPDATE_RESULT] = "UPDATE result SET size = ?, frames = ? WHERE job = ? AND attempt = ?",
+    [QUERY_LIST_INTERRUPTED] = "SELECT id, attempt FROM job WHERE state = 'running'",
+    [QUERY_INSERT_EVENT] = "INSERT INTO event (job, kind, data, created) VALUES (?, ?, ?, ?)",
+    // of a job's progress only the newest is worth replaying
+    [QUERY_DROP_OLD_PROGRESS] = "DELETE FROM event WHERE job = ? AND kind = ?",
+    [QUERY_LIST_EVENTS] = "SELECT id, job, kind, data FROM event WHERE id > ? ORDER BY id LIMIT ?",
+    [QUERY_LIST_JOB_EVENTS] =
+        "SELECT id, job, kind, data FROM event WHERE id > ? AND job = ? ORDER BY id LIMIT ?",
+    [QUERY_LAST_EVENT] = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'",
+    [QUERY_PRUNE_EVENTS] = "DELETE FROM event WHERE created < ?",
+    [QUERY_DELETE_JOB_EVENTS] = "DELETE FROM event WHERE job = ?",
+    [QUERY_LIST_JOB_MEASURES] =
+        "SELECT job.id, job.name, job.model, job.tags, job.finished, job.passed, measure.name, "
+        "measure.simulation, measure.target, measure.value, measure.unit, job.seq FROM job JOIN "
+        "measure ON measure.result = job.result WHERE job.id = ? ORDER BY measure.name, "
+        "measure.simulation, measure.target LIMIT ?",
+    [QUERY_LIST_MEASURES] =
+        "SELECT job.id, job.name, job.model, job.tags, job.finished, job.passed, measure.name, "
+        "measure.simulation, measure.target, measure.value, measure.unit, job.seq FROM job JOIN "
+        "measure ON measure.result = job.result WHERE job.state = 'done' AND (?1 IS NULL OR "
+        "measure.name = ?1) AND (?2 IS NULL OR job.model = ?2) AND (?3 IS NULL OR measure.target = "
+        "?3) AND job.finished >= ?4 AND job.seq < ?5 AND " HAS_TAG("?7", "?8") " AND " HAS_TAG(
+            "?9", "?10") " AND " HAS_TAG("?11",
+                                         "?12") " AND " HAS_TAG("?13",
+                                                                "?14") " ORDER BY job.seq DESC, "
+                                                                       "measure.name, "
+                                                                       "measure.simulation, "
+                                                                       "measure.target LIMIT ?6",
+};
+
+/* --- connections --- */
+
+Status connection_error(const Connection *connection, int code, const char *what, Error *err)
+{
+    Status status = STATUS_IO;
+
+    if ((code & 0xff) == SQLITE_FULL)
+        status = STATUS_FULL;
+    else if ((code & 0xff) == SQLITE_CONSTRAINT)
+        status = STATUS_CONFLICT;
+    else if ((code & 0xff) == SQLITE_NOMEM)
+        status = STATUS_NO_MEMORY;
+    return error_set(err, status, "%s: %s", what,
+                     connection && connection->db ? sqlite3_errmsg(connection->db)
+                                                  : sqlite3_errstr(code));
+}
+
+/* Run a pragma and check that what it says afterwards is what was asked for. */
+static Status set_pragma(Connection *connection, const char *sql, const char *expected, Error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    const char *value = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        connection_error(connection, code, "could not prepare the store", err);
+    else if (expected && (!value || strcmp(value, expected) != 0))
+        error_set(err, STATUS_IO, "the store refused \"%s\": it says \"%s\"", sql,
+                  value ? value : "nothing");
+    sqlite3_finalize(statement);
+    return err->status;
+}
+
+/* Each setting that has a getter is set, then read back. */
+static Status set_pragmas(Connection *connection, ConnectionMode mode, Error *err)
+{
+    static const char *const writer[][2] = {
+        {"PRAGMA journal_mode = WAL", "wal"},
+        {"PRAGMA synchronous = FULL", NULL},
+        {"PRAGMA synchronous", "2"},
+        {"PRAGMA wal_autocheckpoint = 0", "0"},
+        {"PRAGMA journal_size_limit = 67108864", "67108864"},
+    };
+    static const char *const both[][2] = {
+        {"PRAGMA foreign_keys = ON", NULL},    {"PRAGMA foreign_keys", "1"},
+        {"PRAGMA trusted_schema = OFF", NULL}, {"PRAGMA trusted_schema", "0"},
+        {"PRAGMA cell_size_check = ON", NULL},
+    };
+
+    for (size_t i = 0; mode == CONNECTION_WRITE && i < sizeof writer / sizeof writer[0]; i++)
+        if (set_pragma(connection, writer[i][0], writer[i][1], err))
+            return err->status;
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++)
+        if (set_pragma(connection, both[i][0], both[i][1], err))
+            return err->status;
+    return STATUS_OK;
+}
+
+Status connection_open(const char *path, ConnectionMode mode, Connection **out, Error *err)
+{
+    Connection *connection = calloc(1, sizeof *connection);
+    int flags = mode == CONNECTION_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                         : SQLITE_OPEN_READONLY;
+
+    if (!connection)
+        return error_set(err, STATUS_NO_MEMORY, "could not open the store");
+    int code = sqlite3_open_v2(path, &connection->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(connection->db, 5000);
+    if (code == SQLITE_OK && mode == CONNECTION_READ)
+        code = sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (code != SQLITE_OK)
+        connection_error(connection, code, "could not open the store", err);
+    else
+        set_pragmas(connection, mode, err);
+    if (err->status) {
+        connection_close(connection);
+        return err->status;
+    }
+    *out = connection;
+    return STATUS_OK;
+}
+
+void connection_close(Connection *connection)
+{
+    if (!connection)
+        return;
+    for (int i = 0; i < QUERY_KIND_COUNT; i++)
+        sqlite3_finalize(connection->statement[i]);
+    sqlite3_close(connection->db);
+    free(connection);
+}
+
+/* --- queries --- */
+
+Query query_begin(Connection *connection, QueryKind kind)
+{
+    Query query = {.connection = connection, .next = 1};
+    sqlite3_stmt **statement = &connection->statement[kind];
+
+    if (!*statement)
+        query.code = sqlite3_prepare_v3(connection->db, query_sql[kind], -1,
+                                        SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    query.statement = *statement;
+    return query;
+}
+
+static void note(Query *query, int code)
+{
+    if (query->code == SQLITE_OK)
+        query->code = code;
+}
+
+void query_bind_text(Query *query, const char *value)
+{
+    if (query->code == SQLITE_OK)
+        note(query, sqlite3_bind_text(query->statement, query->next++, value, -1, SQLITE_STATIC));
+}
+
+void query_bind_int(Query *query, int64_t value)
+{
+    if (query->code == SQLITE_OK)
+        note(query, sqlite3_bind_int64(query->statement, query->next++, value));
+}
+
+void query_bind_double(Query *query, double value)
+{
+    if (query->code == SQLITE_OK)
+        note(query, sqlite3_bind_double(query->statement, query->next++, value));
+}
+
+void query_bind_null(Query *query)
+{
+    if (query->code == SQLITE_OK)
+        note(query, sqlite3_bind_null(query->statement, query->next++));
+}
+
+bool query_step(Query *query, Error *err)
+{
+    if (query->code != SQLITE_OK) {
+        connection_error(query->connection, query->code, "the store", err);
+        return false;
+    }
+    int code = sqlite3_step(query->statement);
+    if (code == SQLITE_ROW)
+        return true;
+    if (code != SQLITE_DONE) {
+        query->code = code;
+        connection_error(query->connection, code, "the store", err);
+    }
+    return false;
+}
+
+int64_t query_int(const Query *query, int column)
+{
+    return sqlite3_column_int64(query->statement, column);
+}
+
+double query_double(const Query *query, int column)
+{
+    return sqlite3_column_double(query->statement, column);
+}
+
+bool query_is_null(const Query *query, int column)
+{
+    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+const char *query_text(const Query *query, int column, Arena *arena)
+{
+    const unsigned char *text = sqlite3_column_text(query->statement, column);
+
+    if (!text)
+        return "";
+    const char *copy =
+        arena_text(arena, text, (size_t)sqlite3_column_bytes(query->statement, column));
+    return copy ? copy : "";
+}
+
+void query_copy(const Query *query, int column, char *out, size_t size)
+{
+    const unsigned char *text = sqlite3_column_text(query->statement, column);
+
+    (void)snprintf(out, size, "%s", text ? (const char *)text : "");
+}
+
+void query_end(Query *query)
+{
+    if (!query->statement)
+        return;
+    (void)sqlite3_reset(query->statement);
+    (void)sqlite3_clear_bindings(query->statement);
+}
+
+Status query_run(Query *query, int *out_changed, Error *err)
+{
+    Error failure = {0};
+
+    while (query_step(query, &failure))
+        ;
+    if (!failure.status && out_changed)
+        *out_changed = sqlite3_changes(query->connection->db);
+    query_end(query);
+    if (failure.status)
+        *err = failure;
+    return failure.status;
+}
