@@ -251,14 +251,16 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
 static void simulate(Run *run, const Submission *submission, RunResult *result, Arena *arena,
                      Error *err)
 {
-    RunOptions options = run_options_default();
-    RunHost host = {
-        .context = run, .append = append, .progress = take_progress, .stop = &run->stop};
+    RunHost host = {.context = run,
+                    .append = append,
+                    .progress = take_progress,
+                    .options = run_options_default(),
+                    .stop = &run->stop};
 
     if (result_create(run->app->blobs, run->job, run->attempt, "frames", &run->file, err))
         return;
     segment_begin(&run->app->segments, run->segment, run->attempt);
-    if (run_job(submission->model->rig, &submission->spec, &options, &host, arena, result, err))
+    if (run_job(submission->model->rig, &submission->spec, &host, arena, result, err))
         error_context(err, "job %s", run->job);
 }
 
