@@ -2,7 +2,9 @@
 
 const SolverOps *solver_find(SimulationKind kind)
 {
-    static const SolverOps *const solvers[SIMULATION_KIND_COUNT] = {0};
+    static const SolverOps *const solvers[SIMULATION_KIND_COUNT] = {
+        [SIMULATION_CHAINS] = &chains_solver,
+    };
 
     return solvers[kind];
 }

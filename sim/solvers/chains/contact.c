@@ -1,0 +1,470 @@
+/* One chain's rest-frame step with contact, joint by joint from the root.
+ *
+ * A segment that would lie in a collider is turned about its head until it is free: closest points
+ * of segment and axis, the tail moved by what is missing over u (where along the segment they
+ * touch), its length fixed, again. Swept contact looks along the way from the last step to this one
+ * for the first touch and remembers the side it came from until the pair is free again, so that a
+ * fast collider cannot come out behind. The push out of a collider never becomes speed: a joint
+ * keeps the velocity of its free step, less what points into the collider and what would stretch
+ * the bone.
+ */
+#include "solvers/chains/kernel.h"
+
+enum {
+    MAX_PASSES = 12,
+    MAX_SAMPLES = 128, /* looks along one step */
+    MAX_NEAR = 64,     /* colliders that one segment may touch at once */
+};
+
+static const float MIN_LEVER =
+    0.25f; /* a touch nearer to the head than this is pushed as if here */
+static const float TOLERANCE = 1e-6f; /* metres: passes end below it */
+
+typedef struct ChainsJoint {
+    Vec3 old;   /* where the tail was after the last step, from the new origin */
+    Vec3 start; /* the same, carried: what the free step began from */
+    Vec3 rest;  /* unit, the way the segment wants to lie */
+    Vec3 drift; /* velocity of the free step before its length was fixed */
+    Vec3 free;  /* tail after the free step */
+    Vec3 tail;
+    Vec3 velocity;
+    float length, radius;
+} ChainsJoint;
+
+/* The chain being stepped. */
+typedef struct Walker {
+    const ChainsModel *model;
+    ChainsState *state;
+    const BlockStep *step;
+    const Chain *chain;
+    const ChainsBlock *block;
+    const ChainFrame *before, *now;
+    Vec3 root0; /* where the root was, from the new origin */
+    ChainsJoint *joint;
+    Quat rotation;   /* with rest parent: of the segment before */
+    bool has_jumped; /* carried too far for a sweep to mean anything */
+} Walker;
+
+/* A collider that a segment may touch. */
+typedef struct Near {
+    int slot;
+    bool is_tail_only;
+    Vec3 side; /* zero: none */
+} Near;
+
+struct ChainsJoint *chains_allocate_joints(Arena *arena, int count)
+{
+    return arena_array(arena, ChainsJoint, count);
+}
+
+static Vec3 hold_length(Vec3 head, Vec3 tail, float length, Vec3 otherwise)
+{
+    Vec3 out = vec3_normalize_or(vec3_sub(tail, head), otherwise);
+
+    return vec3_add_scaled(head, out, length);
+}
+
+static Vec3 carried_point(const BlockStep *step, Vec3 x, int lane)
+{
+    const CarryRow *carry = step->carry;
+
+    if (!carry)
+        return vec3_add(x, step->shift);
+    Mat3 map = {vecrow_get(&carry->x, lane), vecrow_get(&carry->y, lane),
+                vecrow_get(&carry->z, lane)};
+    return vec3_add(mat3_apply(&map, x), vecrow_get(&carry->shift, lane));
+}
+
+static Vec3 carried_velocity(const BlockStep *step, Vec3 v, int lane)
+{
+    const CarryRow *carry = step->carry;
+
+    if (!carry)
+        return v;
+    Mat3 map = {vecrow_get(&carry->x, lane), vecrow_get(&carry->y, lane),
+                vecrow_get(&carry->z, lane)};
+    return mat3_apply(&map, v);
+}
+
+/* `direction` no farther than the limit from `rest`. */
+static Vec3 hold_angle(Vec3 direction, Vec3 rest, float limit_cos, float limit_sin)
+{
+    float c = vec3_dot(direction, rest);
+
+    if (!(c < limit_cos))
+        return direction;
+    Vec3 side = vec3_sub(direction, vec3_scale(rest, c));
+    side = vec3_normalize_or(side, vec3_perpendicular(rest));
+    return vec3_add_scaled(vec3_scale(rest, limit_cos), side, limit_sin);
+}
+
+/* The free step of one segment about a head that may have been moved by contact. */
+static void step_free(Walker *w, int i, Vec3 head)
+{
+    const RestRow *row = &w->step->rest_row[i];
+    const TailRow *before = &w->step->before[i];
+    ChainsJoint *joint = &w->joint[i];
+    int lane = w->chain->lane;
+    float h = w->step->h;
+    Vec3 arm;
+
+    joint->length = row->length[lane] * w->now->scale;
+    joint->radius = row->radius[lane] * w->now->scale;
+    if (w->step->is_parent_rest) {
+        w->rotation = quat_mul(w->rotation, quatrow_get(&row->link, lane));
+        arm = vec3_scale(quat_rotate(w->rotation, vecrow_get(&row->axis, lane)), joint->length);
+    } else {
+        arm = vec3_scale(quat_rotate(w->now->attach, vecrow_get(&row->rest, lane)), w->now->scale);
+    }
+    joint->rest = vec3_normalize_or(arm, vec3(0.0f, -1.0f, 0.0f));
+    joint->old = vec3_add(vecrow_get(&before->point, lane), w->step->shift);
+    joint->start = carried_point(w->step, vecrow_get(&before->point, lane), lane);
+
+    Vec3 v = carried_velocity(w->step, vecrow_get(&before->other, lane), lane);
+    Vec3 pull = vec3_scale(vec3_sub(vec3_add(head, arm), joint->start), row->pull[lane]);
+    Vec3 push = vec3_add_scaled(w->step->push, vecrow_get(&row->push, lane), w->now->scale);
+    joint->drift = vec3_scale(vec3_add(v, vec3_add(pull, push)), row->keep[lane]);
+    Vec3 out = vec3_sub(vec3_add_scaled(joint->start, joint->drift, h), head);
+    if (vec3_length(out) > 1e-6f * joint->length)
+        out = vec3_normalize_or(out, joint->rest);
+    else
+        out = joint->rest;
+    out = hold_angle(out, joint->rest, row->limit_cos[lane], row->limit_sin[lane]);
+    joint->free = vec3_add_scaled(head, out, joint->length);
+    joint->tail = joint->free;
+}
+
+static void finish_rotation(Walker *w, int i, Vec3 head)
+{
+    if (w->step->is_parent_rest)
+        w->rotation = chains_turn(&w->chain->segment[i], w->rotation, head, w->joint[i].tail);
+}
+
+static bool is_round(const Shape *shape)
+{
+    return shape->kind != COLLIDER_PLANE && shape->side > 0.0f;
+}
+
+static bool is_zero(Vec3 a)
+{
+    return a.x == 0.0f && a.y == 0.0f && a.z == 0.0f;
+}
+
+/* Gap and way out, seen from the side the segment came from: behind the axis the gap goes on
+ * falling. */
+static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail, float radius)
+{
+    Contact contact = near->is_tail_only ? collide_point(shape, tail, radius)
+                                         : collide_segment(shape, head, tail, radius);
+
+    if (is_zero(contact.normal)) {
+        Vec3 bone = vec3_normalize_or(vec3_sub(tail, head), vec3(0.0f, -1.0f, 0.0f));
+        contact.normal = is_zero(near->side) ? vec3_perpendicular(bone) : near->side;
+    } else if (!is_zero(near->side) && vec3_dot(contact.normal, near->side) < 0.0f) {
+        float room = shape->radius + radius;
+        contact.gap = -(contact.gap + room) - room;
+        contact.normal = vec3_scale(contact.normal, -1.0f);
+    }
+    return contact;
+}
+
+/* The side from which segment and collider first touch in this step, zero where they do not. */
+static Vec3 find_side(const Walker *w, int i, int slot, Vec3 head0, Vec3 head)
+{
+    const ChainsJoint *joint = &w->joint[i];
+    int collider = w->block->slot[slot].collider;
+    const Shape *before = &w->state->shape[0][collider];
+    const Shape *now = &w->state->shape[1][collider];
+    float room = now->radius + joint->radius;
+    float a = vec3_length(vec3_sub(head, head0));
+    float b = vec3_length(vec3_sub(joint->free, joint->old));
+    float way = (a > b ? a : b) + w->state->travel[collider];
+    Vec3 side = {0.0f, 0.0f, 0.0f};
+
+    if (!(room > 0.0f))
+        return side;
+    float wanted = ceilf(4.0f * way / room);
+    int count = wanted < 1.0f ? 1 : wanted < (float)MAX_SAMPLES ? (int)wanted : MAX_SAMPLES;
+    for (int k = 0; k <= count; k++) {
+        float t = (float)k / (float)count;
+        Shape shape = collide_between(before, now, t);
+        Contact contact = collide_segment(&shape, vec3_lerp(head0, head, t),
+                                          vec3_lerp(joint->old, joint->free, t), joint->radius);
+
+        if (contact.gap < 0.0f)
+            return k ? side : contact.normal;
+        side = contact.normal;
+    }
+    return vec3(0.0f, 0.0f, 0.0f);
+}
+
+/* The colliders that segment i may touch in this step. */
+static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
+{
+    const ChainsJoint *joint = &w->joint[i];
+    Vec3 moved = vec3_sub(joint->free, joint->old);
+    float reach = joint->length + vec3_length(moved);
+    bool is_swept = w->chain->contact == CHAINS_CONTACT_SWEPT;
+    int count = 0;
+
+    for (int k = 0; k < w->block->slot_count && count < MAX_NEAR; k++) {
+        int collider = w->block->slot[k].collider;
+        const Shape *shape = &w->state->shape[1][collider];
+
+        if (!(w->block->slot[k].lanes >> w->chain->lane & 1u))
+            continue;
+        Vec3 *memory =
+            is_swept ? &w->state->side[chains_side_index(w->block, i, k, w->chain->lane)] : NULL;
+        float gap = collide_point(shape, joint->free, joint->radius).gap;
+        if (gap > reach + w->state->travel[collider]) {
+            if (memory)
+                *memory = vec3(0.0f, 0.0f, 0.0f);
+            continue;
+        }
+        Near near = {.slot = k,
+                     .is_tail_only =
+                         w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
+                         (w->chain->is_auto && w->model->collider[collider].is_on_head)};
+        if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
+            near.side = is_zero(*memory) ? find_side(w, i, k, head0, head) : *memory;
+        out[count++] = near;
+    }
+    return count;
+}
+
+static const Shape *shape_of(const Walker *w, const Near *near)
+{
+    return &w->state->shape[1][w->block->slot[near->slot].collider];
+}
+
+/* Turn from a way that is free at the head, outwards, to where the passes left the tail, as far as
+ * the segment stays free: what is left when passes do not converge. */
+static void turn_until_free(ChainsJoint *joint, const Shape *shape, const Near *near, Vec3 head)
+{
+    Contact root = collide_point(shape, head, joint->radius);
+
+    if (root.gap < -TOLERANCE || is_zero(root.normal))
+        return;
+    Vec3 bad = vec3_normalize_or(vec3_sub(joint->tail, head), joint->rest);
+    float low = 0.0f, high = 1.0f; // free at high
+    Vec3 best = root.normal;
+    for (int k = 0; k < 20; k++) {
+        float t = 0.5f * (low + high);
+        Vec3 out = vec3_normalize_or(vec3_lerp(bad, root.normal, t), root.normal);
+        Vec3 tail = vec3_add_scaled(head, out, joint->length);
+
+        if (see(shape, near, head, tail, joint->radius).gap >= 0.0f) {
+            high = t;
+            best = out;
+        } else {
+            low = t;
+        }
+    }
+    joint->tail = vec3_add_scaled(head, best, joint->length);
+}
+
+/* Turn segment i about its head out of what it touches. */
+static void resolve(const Walker *w, int i, Vec3 head, const Near *near, int count)
+{
+    ChainsJoint *joint = &w->joint[i];
+    float worst = -1.0f;
+
+    for (int pass = 0; pass < MAX_PASSES && worst < -TOLERANCE; pass++) {
+        worst = 0.0f;
+        for (int k = 0; k < count; k++) {
+            Contact c = see(shape_of(w, &near[k]), &near[k], head, joint->tail, joint->radius);
+
+            if (!(c.gap < 0.0f))
+                continue;
+            float lever = c.u > MIN_LEVER ? c.u : MIN_LEVER;
+            Vec3 tail = vec3_add_scaled(joint->tail, c.normal, -c.gap / lever);
+            joint->tail = hold_length(head, tail, joint->length, joint->rest);
+            worst = c.gap < worst ? c.gap : worst;
+        }
+    }
+    for (int k = 0; k < count && worst < -TOLERANCE; k++) {
+        const Shape *shape = shape_of(w, &near[k]);
+        if (is_round(shape) && !near[k].is_tail_only &&
+            see(shape, &near[k], head, joint->tail, joint->radius).gap < -TOLERANCE)
+            turn_until_free(joint, shape, &near[k], head);
+    }
+}
+
+/* What is left of the touch: the side for the next step, depth and count for the measures. */
+static void remember(const Walker *w, int i, Vec3 head, const Near *near, int count)
+{
+    const ChainsJoint *joint = &w->joint[i];
+    int index = (int)(w->chain - w->model->chain);
+    ChainsTotals *total = &w->state->total[index];
+    bool is_swept = w->chain->contact == CHAINS_CONTACT_SWEPT;
+
+    for (int k = 0; k < count; k++) {
+        const Shape *shape = shape_of(w, &near[k]);
+        float depth = collide_depth(shape, head, joint->tail, joint->radius);
+        Contact c = see(shape, &near[k], head, joint->tail, joint->radius);
+        bool is_touching = c.gap < 1e-4f + 0.01f * (shape->radius + joint->radius);
+
+        total->depth = total->depth > depth ? total->depth : depth;
+        if (!is_swept)
+            continue;
+        Vec3 *side = &w->state->side[chains_side_index(w->block, i, near[k].slot, w->chain->lane)];
+        *side = is_touching && !is_zero(near[k].side) ? c.normal : vec3(0.0f, 0.0f, 0.0f);
+        if (!is_zero(*side))
+            w->state->has_side[index] = true;
+    }
+}
+
+static bool is_contact_solved(const Walker *w)
+{
+    return w->chain->contact != CHAINS_CONTACT_NONE;
+}
+
+/* Share what segment i is pushed by among all joints above it: each is turned alike about the root,
+ * as a load at the touch would turn springs of one stiffness. */
+static bool push_upwards(const Walker *w, int i, const Near *near, int count)
+{
+    ChainsJoint *joint = w->joint;
+    Vec3 head = i ? joint[i - 1].tail : w->now->origin;
+    bool has_moved = false;
+
+    for (int k = 0; k < count; k++) {
+        Contact c = see(shape_of(w, &near[k]), &near[k], head, joint[i].tail, joint[i].radius);
+        float arm = c.u * joint[i].length, along = 0.0f;
+
+        if (!(c.gap < -TOLERANCE))
+            continue;
+        for (int j = 0; j < i; j++)
+            arm += joint[j].length;
+        for (int j = 0; j <= i && arm > 0.0f; j++) {
+            along += joint[j].length;
+            joint[j].tail = vec3_add_scaled(joint[j].tail, c.normal, -c.gap * (along / arm));
+        }
+        has_moved = arm > 0.0f;
+    }
+    return has_moved;
+}
+
+/* Two-way contact before the one-way walk: touches found on the free chain move everything above
+ * them, then lengths are fixed from the root. */
+static void share_contacts(Walker *w)
+{
+    Near near[MAX_NEAR];
+    int count = w->chain->segment_count;
+
+    for (int pass = 0; pass < 4; pass++) {
+        bool has_moved = false;
+
+        for (int i = 0; i < count; i++) {
+            Vec3 head0 = i ? w->joint[i - 1].old : w->root0;
+            Vec3 head = i ? w->joint[i - 1].tail : w->now->origin;
+            int near_count = find_near(w, i, head0, head, near);
+            has_moved |= push_upwards(w, i, near, near_count);
+        }
+        for (int i = 0; i < count; i++)
+            w->joint[i].tail = hold_length(i ? w->joint[i - 1].tail : w->now->origin,
+                                           w->joint[i].tail, w->joint[i].length, w->joint[i].rest);
+        if (!has_moved)
+            return;
+    }
+}
+
+static void walk_positions(Walker *w)
+{
+    Near near[MAX_NEAR];
+    Vec3 head0 = w->root0, head = w->now->origin;
+    Quat rotation = w->rotation;
+
+    if (w->model->is_two_way && is_contact_solved(w)) {
+        for (int i = 0; i < w->chain->segment_count; i++) {
+            step_free(w, i, head);
+            head = w->joint[i].tail;
+            finish_rotation(w, i, i ? w->joint[i - 1].tail : w->now->origin);
+        }
+        share_contacts(w);
+        head = w->now->origin;
+        w->rotation = rotation;
+    }
+    for (int i = 0; i < w->chain->segment_count; i++) {
+        ChainsJoint *joint = &w->joint[i];
+        Vec3 shared = joint->tail;
+
+        step_free(w, i, head);
+        int count = find_near(w, i, head0, head, near);
+        if (w->model->is_two_way && is_contact_solved(w))
+            joint->tail = hold_length(head, shared, joint->length, joint->rest);
+        if (is_contact_solved(w))
+            resolve(w, i, head, near, count);
+        finish_rotation(w, i, head);
+        remember(w, i, head, near, count);
+        head0 = joint->old;
+        head = joint->tail;
+    }
+}
+
+/* Velocities after contact. Above the first touch a joint has what it moved; from there down the
+ * velocity of its free step, less what points into the collider, less what would stretch it. */
+static void walk_velocities(Walker *w)
+{
+    float inverse_h = 1.0f / w->step->h;
+    Vec3 head = w->now->origin;
+    Vec3 head_velocity = vec3_scale(vec3_sub(w->now->origin, w->root0), inverse_h);
+    ChainsTotals *total = &w->state->total[w->chain - w->model->chain];
+    bool is_below = false;
+
+    for (int i = 0; i < w->chain->segment_count; i++) {
+        ChainsJoint *joint = &w->joint[i];
+        Vec3 push = vec3_sub(joint->tail, joint->free);
+        float pushed = vec3_length(push);
+        bool is_pushed = pushed > 0.0f;
+
+        total->contacts += is_pushed;
+        if (w->model->is_naive) {
+            joint->velocity = vec3_scale(vec3_sub(joint->tail, joint->start), inverse_h);
+        } else if (!is_pushed && !is_below) {
+            joint->velocity = vec3_scale(vec3_sub(joint->free, joint->start), inverse_h);
+        } else {
+            Vec3 v = is_below ? joint->drift
+                              : vec3_scale(vec3_sub(joint->free, joint->start), inverse_h);
+            Vec3 bone = vec3_normalize_or(vec3_sub(joint->tail, head), joint->rest);
+            if (is_pushed) {
+                Vec3 normal = vec3_scale(push, 1.0f / pushed);
+                float inwards = vec3_dot(v, normal);
+                v = vec3_add_scaled(v, normal, inwards < 0.0f ? -inwards : 0.0f);
+            }
+            float along = vec3_dot(vec3_sub(v, head_velocity), bone);
+            joint->velocity = vec3_add_scaled(v, bone, -along);
+            is_below = true;
+        }
+        head = joint->tail;
+        head_velocity = joint->velocity;
+    }
+}
+
+void chains_step_contact(const ChainsModel *model, ChainsState *state, const Chain *chain,
+                         const BlockStep *step)
+{
+    int index = (int)(chain - model->chain);
+    const ChainFrame *before = &state->frame[1 - state->now][index];
+    const ChainFrame *now = &state->frame[state->now][index];
+    Walker w = {.model = model,
+                .state = state,
+                .step = step,
+                .chain = chain,
+                .block = &model->block[chain->block],
+                .before = before,
+                .now = now,
+                .root0 = vec3_add(before->origin, step->shift),
+                .joint = state->joint,
+                .rotation = now->attach};
+    Vec3 moved = vec3_sub(now->origin, w.root0);
+    float limit = chain->teleport_distance * now->scale;
+
+    w.has_jumped = vec3_dot(moved, moved) > limit * limit;
+    state->has_side[index] = false;
+    walk_positions(&w);
+    walk_velocities(&w);
+    for (int i = 0; i < chain->segment_count; i++) {
+        vecrow_set(&step->now[i].point, chain->lane, w.joint[i].tail);
+        vecrow_set(&step->now[i].other, chain->lane, w.joint[i].velocity);
+    }
+}

@@ -1,0 +1,135 @@
+/* What leaves the solver: joint rotations and measures. */
+#include "core/measure.h"
+#include "math/scalar.h"
+#include "solvers/chains/model.h"
+
+/* --- pose --- */
+
+/* Local rotations of one chain, of the last two steps, `t` of the way. */
+static void pose_chain(const ChainsModel *model, const ChainsState *state, const Chain *chain,
+                       float t, Pose *pose)
+{
+    bool is_parent_rest = model->mode == CHAINS_VRM || model->rest == CHAINS_REST_PARENT;
+    Quat above[2], base[2];
+    Vec3 head[2];
+
+    for (int k = 0; k < 2; k++) {
+        int which = k ? state->now : 1 - state->now;
+        const ChainFrame *frame = &state->frame[which][chain - model->chain];
+        above[k] = frame->parent;
+        base[k] = model->mode == CHAINS_VRM ? frame->parent : frame->attach;
+        head[k] = frame->origin;
+    }
+    for (int i = 0; i < chain->segment_count; i++) {
+        const ChainsSegment *s = &chain->segment[i];
+        Quat local[2];
+
+        for (int k = 0; k < 2; k++) {
+            int which = k ? state->now : 1 - state->now;
+            Vec3 tail = chains_tail(model, state, chain, i, which);
+            Quat unposed = quat_mul(base[k], is_parent_rest ? s->link : s->rest_rotation);
+            Quat world = chains_turn(s, unposed, head[k], tail);
+
+            local[k] = quat_mul(quat_conjugate(quat_mul(above[k], s->skip)), world);
+            above[k] = world;
+            if (is_parent_rest)
+                base[k] = world;
+            head[k] = tail;
+        }
+        pose->local[s->head].rotation =
+            t >= 1.0f ? quat_normalize(local[1]) : quat_nlerp(local[0], local[1], t);
+    }
+}
+
+void chains_pose(const void *model_, const void *state_, float t, Pose *pose)
+{
+    const ChainsModel *model = model_;
+
+    for (int i = 0; i < model->chain_count; i++)
+        pose_chain(model, state_, &model->chain[i], t, pose);
+}
+
+/* --- measures --- */
+
+static double angle_between(Vec3 a, Vec3 b)
+{
+    double lengths = (double)vec3_length(a) * (double)vec3_length(b);
+
+    return lengths > 0.0 ? scalar_acos((double)vec3_dot(a, b) / lengths) : 0.0;
+}
+
+static void sample_chain(const ChainsModel *model, const Chain *chain, const Pose *pose,
+                         bool is_settling, ChainsTotals *total)
+{
+    Vec3 chord = {0.0f, 0.0f, 0.0f}, before = {0.0f, 0.0f, 0.0f};
+    double bend = 0.0;
+
+    for (int i = 0; i < chain->segment_count; i++) {
+        const World *world = &pose->world[chain->segment[i].head];
+        Vec3 bone = mat3_apply(&world->basis, chain->segment[i].tail_offset);
+
+        if (i > 0)
+            bend += angle_between(before, bone);
+        chord = vec3_add(chord, bone);
+        before = bone;
+    }
+    float scale = chain->parent < 0 ? 1.0f : world_max_scale(&pose->world[chain->parent]);
+    double excess = bend - (double)chain->bend0;
+    double chord0 = (double)(chain->chord0 * scale);
+    double shortening = chord0 > 0.0 ? 1.0 - (double)vec3_length(chord) / chord0 : 0.0;
+    (void)model;
+    if (total->bend_peak < excess)
+        total->bend_peak = excess;
+    if (total->chord_peak < shortening)
+        total->chord_peak = shortening;
+    if (is_settling) {
+        total->bend_settled = excess;
+        total->has_settled = true;
+    }
+}
+
+void chains_sample(const void *model_, void *state_, const Pose *pose, bool is_settling)
+{
+    const ChainsModel *model = model_;
+    ChainsState *state = state_;
+
+    for (int i = 0; i < model->chain_count; i++)
+        sample_chain(model, &model->chain[i], pose, is_settling, &state->total[i]);
+}
+
+static void report(MeasureSink *out, const char *target, const ChainsTotals *total)
+{
+    measure_row(out, "bend.excess_peak", target, total->bend_peak, "rad");
+    if (total->has_settled)
+        measure_row(out, "bend.excess_settled", target, total->bend_settled, "rad");
+    else
+        measure_missing(out, "bend.excess_settled", target, "rad");
+    measure_row(out, "chord.shortening_peak", target, total->chord_peak, "1");
+    measure_row(out, "penetration.max", target, (double)total->depth, "m");
+    measure_row(out, "contact.count", target, (double)total->contacts, "1");
+}
+
+void chains_measure(const void *model_, const void *state_, MeasureSink *out)
+{
+    const ChainsModel *model = model_;
+    const ChainsState *state = state_;
+    ChainsTotals all = {0};
+
+    for (int i = 0; i < model->chain_count; i++) {
+        const ChainsTotals *total = &state->total[i];
+
+        report(out, model->chain_key[i], total);
+        if (all.bend_peak < total->bend_peak)
+            all.bend_peak = total->bend_peak;
+        if (all.chord_peak < total->chord_peak)
+            all.chord_peak = total->chord_peak;
+        if (all.depth < total->depth)
+            all.depth = total->depth;
+        if (total->has_settled && fabs(all.bend_settled) <= fabs(total->bend_settled))
+            all.bend_settled = total->bend_settled;
+        all.has_settled |= total->has_settled;
+        all.contacts += total->contacts;
+    }
+    if (model->chain_count)
+        report(out, "*", &all);
+}
