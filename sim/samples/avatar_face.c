@@ -48,18 +48,27 @@ static Point shut(const Sheet *sheet, Point p, float amount, float curve)
     return p;
 }
 
+static const float MOUTH_Y = 1.3965f, MOUTH_WIDE = 0.017f;
+
+/* Of the shut mouth, x from -1 to 1. */
+static float mouth_thickness(float x)
+{
+    return 0.0018f * (1.0f - 0.85f * x * x);
+}
+
 static Point move_mouth(Point p, AvatarMorph morph)
 {
-    float x = p.x / 0.017f;
+    float x = p.x / MOUTH_WIDE;
 
     if (morph == MORPH_HAPPY) {
         p.x *= 1.25f;
         p.y += 0.007f * x * x - 0.002f;
     }
     if (morph == MORPH_AA) {
-        float below = 1.3965f - p.y;
-        p.x *= 0.85f;
-        p.y -= below > 0.0f ? below * 5.5f : 0.0f;
+        float part = (MOUTH_Y + 0.0024f * x * x - p.y) / mouth_thickness(x);
+        float round = 1.0f - x * x > 0.0f ? sqrtf(1.0f - x * x) : 0.0f;
+        p.x *= 0.8f;
+        p.y -= part > 0.0f ? 0.0105f * part * round : 0.0f;
     }
     return p;
 }
@@ -251,10 +260,9 @@ static void add_mouth(AvatarParts *parts)
 
     for (int i = 0; i < MAX_ACROSS; i++) {
         float t = 2.0f * (float)i / (MAX_ACROSS - 1) - 1.0f;
-        float y = 1.3965f + 0.0022f * t * t;
-        float thick = 0.0018f * (1.0f - 0.85f * t * t);
-        high[i] = (Point){0.017f * t, y + 0.0002f};
-        low[i] = (Point){0.017f * t, y - thick};
+        float y = MOUTH_Y + 0.0024f * t * t;
+        high[i] = (Point){MOUTH_WIDE * t, y + 0.0002f};
+        low[i] = (Point){MOUTH_WIDE * t, y - mouth_thickness(t)};
     }
     add_band(parts, &sheet, low, high, (const int[2]){MAX_ACROSS, 4});
 }

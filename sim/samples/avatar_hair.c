@@ -231,7 +231,7 @@ static void add_combed(const AvatarRig *rig, const Shape *cap, SampleMesh *mesh)
                      .point = point,
                      .end = POINTS - 1,
                      .width = 0.0145f,
-                     .height = 0.0042f,
+                     .height = 0.0036f,
                      .root = 0.35f,
                      .belly = 0.4f,
                      .rings = 12,

@@ -190,8 +190,9 @@ void shape_mesh(const Shape *shape, const ShapeGrid *grid, Arena *arena, SampleM
     net.nz = cell_count(grid->max.z - grid->min.z, grid->cell.z);
     if (shape->is_symmetric) {
         // a plane of corners at x = 0
-        net.nx = 2 * cell_count(grid->max.x, grid->cell.x);
-        net.origin.x = -grid->cell.x * (float)(net.nx / 2);
+        int half = cell_count(grid->max.x, grid->cell.x);
+        net.nx = 2 * half;
+        net.origin.x = -grid->cell.x * (float)half;
     }
     size_t cells = (size_t)net.nx * (size_t)net.ny * (size_t)net.nz;
     net.value = arena_scratch(arena, float, corner_at(&net, net.nx, net.ny, net.nz) + 1);

@@ -216,7 +216,8 @@ TEST(avatar_motion, the_back_flip_is_ballistic_and_turns_once_backwards)
     const double h = 0.01;
     double turned = 0.0, before = 0.0;
 
-    for (double t = 2.02; t < 2.80; t += 0.02) {
+    for (int i = 0; i < 40; i++) {
+        double t = 2.02 + 0.02 * i;
         Posed a, b, c;
         pose_at(f->rig, clip, t - h, &a);
         pose_at(f->rig, clip, t, &b);
