@@ -1,0 +1,917 @@
+#include "support/check.h"
+#include "support/reading.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD "{'asset':{'version':'2.0'},"
+
+/* Within a few roundings of the numbers up to 100 that stand in these tests. */
+static void check_vec3(Vec3 v, double x, double y, double z)
+{
+    CHECK_NEAR(v.x, x, 5e-6);
+    CHECK_NEAR(v.y, y, 5e-6);
+    CHECK_NEAR(v.z, z, 5e-6);
+}
+
+typedef struct Refusal {
+    const char *text;
+    Status status;
+    const char *message;
+} Refusal;
+
+static void check_refusals(const Refusal *refusal, size_t count)
+{
+    static const float zeroes[64] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        Reading reading = reading_open();
+        CHECK_INT(reading_text(&reading, refusal[i].text, zeroes, sizeof zeroes), ==,
+                  refusal[i].status);
+        CHECK_TEXT(reading.err.message, refusal[i].message);
+        reading_close(&reading);
+    }
+}
+
+#define CHECK_REFUSALS(cases) check_refusals((cases), sizeof(cases) / sizeof(cases)[0])
+
+/* --- documents --- */
+
+TEST(gltf, says_what_other_files_are)
+{
+    static const Refusal cases[] = {
+        {"HIERARCHY ROOT Hips", STATUS_INVALID, "the file is a BVH motion, not a character model"},
+        {"#usda 1.0", STATUS_INVALID, "the file is a USD scene, not a character model"},
+        {"solid cube", STATUS_INVALID, "the file is not a character model: send a .vrm"},
+        {"", STATUS_INVALID, "the file is not a character model"},
+        {"{}", STATUS_INVALID, "not a glTF file: it has no \"asset\""},
+        {"{'asset':{'version':'1.0'},'nodes':[{}]}", STATUS_INVALID, "only glTF 2 is read"},
+        {HEAD "'nodes':[]}", STATUS_INVALID, "the file has no nodes"},
+        {HEAD "'nodes':[{}}", STATUS_INVALID, "the JSON cannot be read: line 1, column 39"},
+    };
+
+    CHECK_REFUSALS(cases);
+}
+
+TEST(gltf, refuses_required_extensions_by_name_with_advice)
+{
+    static const Refusal cases[] = {
+        {HEAD "'extensionsRequired':['KHR_draco_mesh_compression'],'nodes':[{}]}", STATUS_INVALID,
+         "the file requires \"KHR_draco_mesh_compression\", which is not read: export it again "
+         "without Draco mesh compression"},
+        {HEAD "'extensionsRequired':['KHR_meshopt_compression'],'nodes':[{}]}", STATUS_INVALID,
+         "\"KHR_meshopt_compression\", which is not read: export it again with "
+         "EXT_meshopt_compression"},
+        {HEAD "'extensionsRequired':['ACME_secret'],'nodes':[{}]}", STATUS_INVALID,
+         "\"ACME_secret\", which is not read"},
+    };
+
+    CHECK_REFUSALS(cases);
+}
+
+TEST(gltf, reads_files_that_require_what_changes_no_motion)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading,
+                           HEAD "'extensionsRequired':['KHR_materials_unlit','KHR_materials_ior',"
+                                "'KHR_texture_transform','VRMC_vrm','VRMC_materials_mtoon',"
+                                "'KHR_mesh_quantization','EXT_texture_webp'],'nodes':[{}]}",
+                           NULL, 0),
+              ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    reading_close(&reading);
+}
+
+TEST(gltf, reads_a_text_with_a_byte_order_mark)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(
+        reading_text(&reading, "\xEF\xBB\xBF {'asset':{'version':'2.0'},'nodes':[{}]}", NULL, 0),
+        ==, STATUS_OK);
+    CHECK_EQUAL_TEXT(reading.rig->format, "gltf");
+    CHECK_EQUAL_TEXT(reading.rig->name, "test");
+    CHECK_EQUAL_TEXT(reading.rig->node[0].key, "node0");
+    reading_close(&reading);
+}
+
+/* "AAEC/w" is 0, 1, 2, 255; 3 + 4 + 3 bytes of a padded and unpadded text. */
+TEST(gltf, decodes_base64_buffers)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(
+                  &reading,
+                  HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}}"
+                       ",{'attributes':{'POSITION':1}}]}],'buffers':[{'byteLength':4,'uri':"
+                       "'data:application/octet-stream;base64,AAEC/w=='},{'byteLength':3,"
+                       "'uri':'data:;base64,AP8B'}],'bufferViews':[{'buffer':0,'byteOffset':1,"
+                       "'byteLength':3},{'buffer':1,'byteLength':3}],'accessors':[{'bufferView':0,"
+                       "'count':1,'type':'VEC3','componentType':5121},{'bufferView':1,'count':1,"
+                       "'type':'VEC3','componentType':5121}]}",
+                  NULL, 0),
+              ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    check_vec3(reading.rig->mesh[0].primitive[0].position[0], 1, 2, 255);
+    check_vec3(reading.rig->mesh[0].primitive[1].position[0], 0, 255, 1);
+    reading_close(&reading);
+}
+
+TEST(gltf, refuses_damaged_buffers)
+{
+    static const Refusal cases[] = {
+        {HEAD "'nodes':[{}],'buffers':[{'byteLength':3,'uri':'data:;base64,AP!B'}]}",
+         STATUS_INVALID, "buffer 0: character 2 of its data is no base64"},
+        {HEAD "'nodes':[{}],'buffers':[{'byteLength':3,'uri':'data:text/plain,abc'}]}",
+         STATUS_INVALID, "buffer 0: its data URI is not base64"},
+        {HEAD "'nodes':[{}],'buffers':[{'byteLength':300,'uri':'b.bin'}]}", STATUS_INVALID,
+         "buffer 0: it says 300 bytes and has 256"},
+    };
+
+    CHECK_REFUSALS(cases);
+}
+
+/* --- side files --- */
+
+static const char *const two_buffers =
+    HEAD "'nodes':[{'mesh':0,'name':'body'},{'name':'hair'}],'meshes':[{'primitives':[{"
+         "'attributes':{'POSITION':0}}]}],'buffers':[{'byteLength':12,'uri':'a%20folder/m.bin'}],"
+         "'bufferViews':[{'buffer':0,'byteLength':12}],'accessors':[{'bufferView':0,'count':1,"
+         "'type':'VEC3','componentType':5126}],'extensions':{'VRMC_springBone':{'springs':[{"
+         "'joints':[{'node':1}]}]}}}";
+
+TEST(gltf, drops_the_meshes_of_a_missing_file_and_keeps_the_rest)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading, two_buffers, NULL, 0), ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    CHECK_INT(reading.rig->node_count, ==, 2);
+    CHECK_INT(reading.rig->node[0].mesh, ==, -1);
+    CHECK_INT(reading.rig->spring_count, ==, 1);
+    CHECK_INT(reading_warnings(&reading, "buffer_missing"), ==, 1);
+    CHECK_TEXT(reading_warning(&reading, "buffer_missing"), "\"a folder/m.bin\" was not sent");
+    reading_close(&reading);
+}
+
+TEST(gltf, names_the_side_files_it_asks_for)
+{
+    const char *name[4];
+    Reading reading = reading_open();
+    const char text[] =
+        "{\"buffers\":[{\"uri\":\"a%20b/./m.bin\"},{\"uri\":\"./n.bin\"},{\"uri\":\"../o.bin\"},"
+        "{\"uri\":\"/etc/passwd\"},{\"uri\":\"http://x/y.bin\"},{\"uri\":\"c:\\\\d\"},"
+        "{\"uri\":\"a/%2e%2e/%2E%2E/q\"},{\"uri\":\"data:;base64,AA\"},{\"byteLength\":3}]}";
+    Bytes file = {(const uint8_t *)text, sizeof text - 1};
+
+    CHECK_INT(asset_side_names(file, &reading.options, &reading.arena, name, 4), ==, 2);
+    CHECK_EQUAL_TEXT(name[0], "a b/./m.bin");
+    CHECK_EQUAL_TEXT(name[1], "n.bin");
+
+    SideFile given = {"n.bin", {(const uint8_t *)"", 0}};
+    reading.options.side_file = &given;
+    reading.options.side_file_count = 1;
+    CHECK_INT(asset_side_names(file, &reading.options, &reading.arena, name, 4), ==, 1);
+    reading_close(&reading);
+}
+
+/* --- nodes --- */
+
+/* Columns: x to 2 y, y to -3 x, z to z: a quarter turn about z with scale (2, 3, 1). */
+TEST(gltf, decomposes_matrices)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading,
+                           HEAD "'nodes':[{'matrix':[0,2,0,0, -3,0,0,0, 0,0,1,0, 4,5,6,1]},"
+                                "{'matrix':[-1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]},"
+                                "{'matrix':[1,0,0,0, 0,-1,0,0, 0,0,-1,0, 0,0,0,1]}]}",
+                           NULL, 0),
+              ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    const Transform *turned = &reading.rig->node[0].rest;
+    check_vec3(turned->translation, 4, 5, 6);
+    check_vec3(turned->scale, 2, 3, 1);
+    CHECK_NEAR(turned->rotation.z, sqrt(0.5), 1e-6);
+    CHECK_NEAR(turned->rotation.w, sqrt(0.5), 1e-6);
+    // mirrored: the scale along x is negative
+    check_vec3(reading.rig->node[1].rest.scale, -1, 1, 1);
+    CHECK_NEAR(reading.rig->node[1].rest.rotation.w, 1.0, 1e-6);
+    // half a turn about x
+    CHECK_NEAR(fabsf(reading.rig->node[2].rest.rotation.x), 1.0, 1e-6);
+    CHECK_INT(reading_warnings(&reading, "node_shear"), ==, 0);
+    reading_close(&reading);
+}
+
+TEST(gltf, warns_of_shear)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading,
+                           HEAD "'nodes':[{'name':'bent','matrix':[1,0,0,0, 0.5,1,0,0, 0,0,1,0,"
+                                "0,0,0,1]}]}",
+                           NULL, 0),
+              ==, STATUS_OK);
+    CHECK_TEXT(reading_warning(&reading, "node_shear"), "node 0 \"bent\" has a sheared matrix");
+    reading_close(&reading);
+}
+
+TEST(gltf, refuses_nodes_that_are_no_forest_or_not_finite)
+{
+    static const Refusal cases[] = {
+        {HEAD "'nodes':[{'children':[1]},{'name':'b','children':[2]},{'children':[1]}]}",
+         STATUS_INVALID, "node 1 \"b\" has two parents, nodes 0 and 2"},
+        {HEAD "'nodes':[{'children':[1,1]},{}]}", STATUS_INVALID, "node 1 \"\" has two parents"},
+        {HEAD "'nodes':[{},{'children':[2]},{'children':[1]}]}", STATUS_INVALID,
+         "node 1 \"\" is its own ancestor"},
+        {HEAD "'nodes':[{'children':[0]}]}", STATUS_INVALID, "is its own ancestor"},
+        {HEAD "'nodes':[{'children':[3]}]}", STATUS_INVALID,
+         "/nodes/0/children/0 is 3, but the file has 1 nodes"},
+        {HEAD "'nodes':[{'children':[0.5]},{}]}", STATUS_INVALID, "/nodes/0/children/0 is 0.5"},
+        {HEAD "'nodes':[{'translation':[1e300,0,0]}]}", STATUS_INVALID, "/nodes/0/translation"},
+        {HEAD "'nodes':[{'rotation':[0,0,0,0]}]}", STATUS_INVALID,
+         "/nodes/0/rotation must be a unit quaternion"},
+        {HEAD "'nodes':[{'matrix':[1,0,0,1, 0,1,0,0, 0,0,1,0, 0,0,0,1]}]}", STATUS_INVALID,
+         "/nodes/0/matrix must end its columns with 0, 0, 0, 1"},
+        {HEAD "'nodes':[{'translation':[NaN,0,0]}]}", STATUS_INVALID, "NaN is not JSON"},
+    };
+
+    CHECK_REFUSALS(cases);
+}
+
+TEST(gltf, reads_all_nodes_of_all_scenes_and_of_none)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading,
+                           HEAD "'scenes':[{'nodes':[0]},{'nodes':[1]}],'nodes':[{'children':[2]},"
+                                "{},{},{'rotation':[0,0,0,2]}]}",
+                           NULL, 0),
+              ==, STATUS_OK);
+    CHECK_INT(reading.rig->node_count, ==, 4);
+    CHECK_INT(reading.rig->node[2].parent, ==, 0);
+    CHECK_NEAR(reading.rig->node[3].rest.rotation.w, 1.0, 0.0);
+    reading_close(&reading);
+}
+
+/* --- meshes --- */
+
+/* Five vertices, and indices 0 1 2 3 4 of bytes behind them. */
+static const uint8_t five[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 2, 1, 0, 2, 2, 0, 0, 1, 2, 3, 4};
+
+static Status read_five(Reading *reading, const char *primitive)
+{
+    char text[2048];
+
+    (void)snprintf(text, sizeof text,
+                   HEAD
+                   "'nodes':[{'mesh':0}],'meshes':[{'primitives':[%s]}],'buffers':[{'byteLength':"
+                   "20,'uri':'b.bin'}],'bufferViews':[{'buffer':0,'byteLength':15},{'buffer':0,"
+                   "'byteOffset':15,'byteLength':5}],'accessors':[{'bufferView':0,'count':5,"
+                   "'type':'VEC3','componentType':5121},{'bufferView':1,'count':5,'type':'SCALAR',"
+                   "'componentType':5121}]}",
+                   primitive);
+    return reading_text(reading, text, five, sizeof five);
+}
+
+static void check_triangles(const char *primitive, const uint32_t *expected, int count)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_five(&reading, primitive), ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    const RigPrimitive *got = &reading.rig->mesh[0].primitive[0];
+    CHECK_INT(got->vertex_count, ==, 5);
+    CHECK_INT(got->index_count, ==, count);
+    for (int i = 0; i < count; i++)
+        CHECK_INT(got->index[i], ==, expected[i]);
+    reading_close(&reading);
+}
+
+/* Corners by glTF 2.0, 3.7.2.1: strip p_i = v_i v_{i+1+i%2} v_{i+2-i%2}, fan v_{i+1} v_{i+2} v_0.
+ */
+TEST(gltf, unrolls_strips_and_fans_with_and_without_indices)
+{
+    static const uint32_t strip[] = {0, 1, 2, 1, 3, 2, 2, 3, 4};
+    static const uint32_t fan[] = {1, 2, 0, 2, 3, 0, 3, 4, 0};
+    static const uint32_t list[] = {0, 1, 2};
+
+    check_triangles("{'mode':5,'attributes':{'POSITION':0},'indices':1}", strip, 9);
+    check_triangles("{'mode':5,'attributes':{'POSITION':0}}", strip, 9);
+    check_triangles("{'mode':6,'attributes':{'POSITION':0},'indices':1}", fan, 9);
+    check_triangles("{'mode':6,'attributes':{'POSITION':0}}", fan, 9);
+    // two corners are left over
+    check_triangles("{'attributes':{'POSITION':0},'indices':1}", list, 3);
+    check_triangles("{'mode':4,'attributes':{'POSITION':0}}", list, 3);
+}
+
+TEST(gltf, drops_points_and_lines_with_a_warning)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_five(&reading, "{'mode':0,'attributes':{'POSITION':0}},{'mode':3,'attributes':{"
+                                  "'POSITION':0}},{'attributes':{'POSITION':0}}"),
+              ==, STATUS_OK);
+    CHECK_INT(reading.rig->mesh[0].primitive_count, ==, 1);
+    CHECK_TEXT(reading_warning(&reading, "primitives_dropped"), "mesh \"mesh0\": 2 primitives");
+
+    CHECK_INT(read_five(&reading, "{'mode':1,'attributes':{'POSITION':0}}"), ==, STATUS_OK);
+    CHECK_INT(reading.rig->node[0].mesh, ==, -1);
+    reading_close(&reading);
+}
+
+TEST(gltf, primitives_of_one_accessor_share_its_array)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_five(&reading, "{'attributes':{'POSITION':0}},{'attributes':{'POSITION':0},"
+                                  "'indices':1}"),
+              ==, STATUS_OK);
+    const RigMesh *mesh = &reading.rig->mesh[0];
+    CHECK(mesh->primitive[0].position == mesh->primitive[1].position);
+    CHECK_INT(mesh->primitive[1].position_accessor, ==, 0);
+    CHECK_INT(mesh->primitive[1].normal_accessor, ==, -1);
+    reading_close(&reading);
+}
+
+/* Two vertices; a sparse substitution makes the first of three indices 2. */
+static void check_misfit(const char *attribute, int component, const char *message)
+{
+    uint8_t data[256] = {[200] = 2};
+    char text[2048];
+    Reading reading = reading_open();
+
+    (void)snprintf(
+        text, sizeof text,
+        HEAD "'nodes':[{'mesh':0}],'meshes':[{'name':'cap','primitives':[{'attributes':{"
+             "'POSITION':0%s},'indices':1}]}],'buffers':[{'byteLength':256,'uri':'b.bin'}],"
+             "'bufferViews':[{'buffer':0,'byteLength':256}],'accessors':[{'bufferView':0,"
+             "'count':2,'type':'VEC3','componentType':5121},{'bufferView':0,'count':3,"
+             "'type':'SCALAR','componentType':%d,'sparse':{'count':1,'indices':{'bufferView':0,"
+             "'componentType':5121},'values':{'bufferView':0,'byteOffset':200}}},"
+             "{'bufferView':0,'count':3,'type':'VEC3','componentType':5121}]}",
+        attribute, component);
+    CHECK_INT(reading_text(&reading, text, data, sizeof data), ==, STATUS_INVALID);
+    CHECK_EQUAL_TEXT(reading.err.message, message);
+    reading_close(&reading);
+}
+
+TEST(gltf, refuses_indices_and_attributes_that_do_not_fit)
+{
+    check_misfit("", 5121, "mesh \"cap\", primitive 0: index 0 refers to vertex 2 of 2");
+    check_misfit(",'NORMAL':2", 5121,
+                 "mesh \"cap\", primitive 0: accessor 2 has 3 elements for 2 vertices");
+    check_misfit("", 5126,
+                 "mesh \"cap\", primitive 0: accessor 1: it has floats instead of integers");
+}
+
+TEST(gltf, reads_materials)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_text(&reading,
+                           HEAD "'nodes':[{}],'materials':[{'name':'skin','doubleSided':true,"
+                                "'alphaMode':'BLEND','pbrMetallicRoughness':{'baseColorFactor':"
+                                "[0.5,0.25,1,0.75]},'extensions':{'KHR_materials_unlit':{}}},{}]}",
+                           NULL, 0),
+              ==, STATUS_OK);
+    const RigMaterial *skin = &reading.rig->material[0];
+    CHECK_EQUAL_TEXT(skin->name, "skin");
+    CHECK(skin->is_double_sided && skin->is_blended);
+    CHECK_NEAR(skin->color[1], 0.25, 0.0);
+    CHECK_NEAR(skin->color[3], 0.75, 0.0);
+    CHECK_NEAR(reading.rig->material[1].color[0], 1.0, 0.0);
+    CHECK(!reading.rig->material[1].is_double_sided && !reading.rig->material[1].is_blended);
+    reading_close(&reading);
+}
+
+/* Target 0 is dense, 1 sparse (vertex 1 only), 2 has no data at all and moves nothing. */
+TEST(gltf, reads_morph_targets_names_and_weights)
+{
+    uint8_t data[] = {0, 0, 0, 1, 0, 0, 1, 2, 3, 4, 5, 6, 1, 7, 8, 9};
+    Reading reading = reading_open();
+
+    CHECK_INT(
+        reading_text(
+            &reading,
+            HEAD "'nodes':[{'mesh':0},{'mesh':0,'weights':[0.1,0.2,0.3]}],'meshes':[{'weights':"
+                 "[0.5,0.25],'extras':{'targetNames':['smile','blink']},'primitives':[{'attributes'"
+                 ":{'POSITION':0},'targets':[{'POSITION':1},{'POSITION':2},{'POSITION':3}]}]}],"
+                 "'buffers':[{'byteLength':16,'uri':'b.bin'}],'bufferViews':[{'buffer':0,"
+                 "'byteLength':6},{'buffer':0,'byteOffset':6,'byteLength':6},{'buffer':0,"
+                 "'byteOffset':12,'byteLength':4}],'accessors':[{'bufferView':0,'count':2,'type':"
+                 "'VEC3','componentType':5121},{'bufferView':1,'count':2,'type':'VEC3',"
+                 "'componentType':5121},{'count':2,'type':'VEC3','componentType':5121,'sparse':{"
+                 "'count':1,'indices':{'bufferView':2,'componentType':5121},'values':{'bufferView':"
+                 "2,'byteOffset':1}}},{'count':2,'type':'VEC3','componentType':5126}]}",
+            data, sizeof data),
+        ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    const RigMesh *mesh = &reading.rig->mesh[0];
+    CHECK_INT(mesh->morph_count, ==, 3);
+    CHECK_EQUAL_TEXT(mesh->morph_name[1], "blink");
+    CHECK_EQUAL_TEXT(mesh->morph_name[2], "");
+    check_vec3(mesh->primitive[0].morph[0].position[1], 4, 5, 6);
+    check_vec3(mesh->primitive[0].morph[1].position[0], 0, 0, 0);
+    check_vec3(mesh->primitive[0].morph[1].position[1], 7, 8, 9);
+    CHECK(mesh->primitive[0].morph[2].position == NULL);
+    CHECK_INT(reading.rig->morph_weight_count, ==, 6);
+    CHECK_NEAR(reading.rig->morph_weight0[1], 0.25, 0.0);
+    CHECK_NEAR(reading.rig->morph_weight0[2], 0.0, 0.0);
+    CHECK_NEAR(reading.rig->morph_weight0[reading.rig->node[1].rest_weight + 2], 0.3, 1e-7);
+    reading_close(&reading);
+}
+
+TEST(gltf, pads_primitives_with_fewer_morph_targets)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_five(&reading, "{'attributes':{'POSITION':0},'targets':[{'POSITION':0}]},"
+                                  "{'attributes':{'POSITION':0}}"),
+              ==, STATUS_OK);
+    CHECK_INT(reading.rig->mesh[0].morph_count, ==, 1);
+    CHECK(reading.rig->mesh[0].primitive[0].morph[0].position != NULL);
+    CHECK(reading.rig->mesh[0].primitive[1].morph[0].position == NULL);
+    CHECK_INT(reading_warnings(&reading, "morphs_differ"), ==, 1);
+    reading_close(&reading);
+}
+
+/* --- skins --- */
+
+/* Two vertices with two sets of joints and weights of bytes (normalised), on a skin of 6 joints. */
+static Status read_skinned(Reading *reading, const uint8_t joints[16], const uint8_t weights[16],
+                           const char *skin)
+{
+    char text[2048];
+    uint8_t data[38] = {0, 0, 0, 1, 0, 0};
+
+    for (int v = 0; v < 2; v++)
+        for (int i = 0; i < 8; i++) {
+            int set = i / 4;
+            data[6 + 8 * set + 4 * v + i % 4] = joints[8 * v + i];
+            data[22 + 8 * set + 4 * v + i % 4] = weights[8 * v + i];
+        }
+    (void)snprintf(
+        text, sizeof text,
+        HEAD "'nodes':[{'mesh':0,'skin':0},{},{},{},{},{},{}],'skins':[%s],'meshes':[{"
+             "'primitives':[{'attributes':{'POSITION':0,'JOINTS_0':1,'JOINTS_1':2,'WEIGHTS_0':3,"
+             "'WEIGHTS_1':4}}]}],'buffers':[{'byteLength':38,'uri':'b.bin'}],'bufferViews':[{"
+             "'buffer':0,'byteLength':6},{'buffer':0,'byteOffset':6,'byteLength':16},{'buffer':0,"
+             "'byteOffset':22,'byteLength':16}],'accessors':[{'bufferView':0,'count':2,'type':"
+             "'VEC3','componentType':5121},{'bufferView':1,'count':2,'type':'VEC4',"
+             "'componentType':5121},{'bufferView':1,'byteOffset':8,'count':2,'type':'VEC4',"
+             "'componentType':5121},{'bufferView':2,'count':2,'type':'VEC4','componentType':5121,"
+             "'normalized':true},{'bufferView':2,'byteOffset':8,'count':2,'type':'VEC4',"
+             "'componentType':5121,'normalized':true}]}",
+        skin);
+    return reading_text(reading, text, data, sizeof data);
+}
+
+static const char *const six_joints = "{'joints':[1,2,3,4,5,6]}";
+
+TEST(gltf, sorts_influences_of_all_sets_by_weight)
+{
+    static const uint8_t joints[16] = {0, 1, 2, 3, 4, 5, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t weights[16] = {15, 51, 15, 51, 102, 21, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0};
+    static const int expected[8] = {4, 1, 3, 5, 0, 2, 0, 0};
+    Reading reading = reading_open();
+
+    CHECK_INT(read_skinned(&reading, joints, weights, six_joints), ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    const RigPrimitive *primitive = &reading.rig->mesh[0].primitive[0];
+    CHECK_INT(primitive->influence_count, ==, 8);
+    for (int i = 0; i < 8; i++)
+        CHECK_INT(primitive->joint[i], ==, expected[i]);
+    CHECK_NEAR(primitive->weight[0], 0.4, 1e-6);
+    CHECK_NEAR(primitive->weight[1], 0.2, 1e-6);
+    CHECK_NEAR(primitive->weight[6], 0.0, 0.0);
+    CHECK_INT(primitive->joint[8], ==, 5);
+    CHECK_NEAR(primitive->weight[8], 1.0, 0.0);
+    CHECK_INT(reading_warnings(&reading, "weights_renormalised"), ==, 0);
+    reading_close(&reading);
+}
+
+/* 51/255 + 51/255 becomes 1/2 + 1/2; no weight at all becomes the first joint's. */
+TEST(gltf, renormalises_weights_with_a_warning)
+{
+    static const uint8_t joints[16] = {2, 3};
+    static const uint8_t weights[16] = {51, 51};
+    Reading reading = reading_open();
+
+    CHECK_INT(read_skinned(&reading, joints, weights, six_joints), ==, STATUS_OK);
+    const RigPrimitive *primitive = &reading.rig->mesh[0].primitive[0];
+    CHECK_INT(primitive->influence_count, ==, 4);
+    CHECK_NEAR(primitive->weight[0], 0.5, 0.0);
+    CHECK_NEAR(primitive->weight[1], 0.5, 0.0);
+    CHECK_NEAR(primitive->weight[4], 1.0, 0.0);
+    CHECK_TEXT(reading_warning(&reading, "weights_renormalised"), "the weights of 1 vertices");
+    CHECK_TEXT(reading_warning(&reading, "weights_zero"), "1 vertices have no weights");
+    reading_close(&reading);
+}
+
+TEST(gltf, refuses_joints_that_the_skin_does_not_have)
+{
+    static const uint8_t joints[16] = {0, 6, 99};
+    static const uint8_t weights[16] = {128, 127, 0, 0, 0, 0, 0, 0, 255};
+    static const uint8_t good[16] = {0, 5, 99};
+    Reading reading = reading_open();
+
+    CHECK_INT(read_skinned(&reading, joints, weights, six_joints), ==, STATUS_INVALID);
+    CHECK_TEXT(reading.err.message, "mesh \"mesh0\" uses joint 6 of skin \"skin0\", which has 6");
+    // a joint without weight is no matter
+    CHECK_INT(read_skinned(&reading, good, weights, six_joints), ==, STATUS_OK);
+    CHECK_INT(read_skinned(&reading, good, weights, "{'joints':[1,2,3,4,5,7]}"), ==,
+              STATUS_INVALID);
+    CHECK_TEXT(reading.err.message, "/skins/0/joints/5 is 7, but the file has 7 nodes");
+    CHECK_INT(
+        read_skinned(&reading, good, weights, "{'joints':[1,2,3,4,5,6],'inverseBindMatrices':0}"),
+        ==, STATUS_INVALID);
+    CHECK_TEXT(reading.err.message, "skin 0: it has 2 inverse bind matrices for 6 joints");
+    reading_close(&reading);
+}
+
+TEST(gltf, skins_without_matrices_have_identities)
+{
+    static const uint8_t joints[16] = {0};
+    static const uint8_t weights[16] = {255, 0, 0, 0, 0, 0, 0, 0, 255};
+    Reading reading = reading_open();
+
+    CHECK_INT(read_skinned(&reading, joints, weights, six_joints), ==, STATUS_OK);
+    const float *m = reading.rig->skin[0].inverse_bind[5].m;
+    for (int i = 0; i < 12; i++)
+        CHECK_NEAR(m[i], i % 5 == 0 ? 1.0 : 0.0, 0.0);
+    reading_close(&reading);
+}
+
+/* --- clips --- */
+
+/* 12 floats of data; `channels` and `samplers` over accessors: 0 times (2 keys), 1 vectors (2), 2
+ * weights (2 normalised bytes), 3 vectors (6), 4 times that fall, 5 rotations (2 normalised
+ * shorts), 6 times with NaN. */
+static Status read_clip(Reading *reading, const char *animation)
+{
+    static const float value[18] = {0.5f, 2.0f, 1,  2,  3,  4,  5,  6,  7,
+                                    8,    9,    10, 11, 12, 13, 14, 15, 16};
+    uint8_t data[128] = {0};
+    int16_t rotation[8] = {0, 0, 0, 32767, 32767, 0, 0, 0};
+    float not_finite[2] = {0.0f, NAN};
+    char text[2048];
+
+    memcpy(data, value, sizeof value);
+    data[80] = 255;
+    data[81] = 51;
+    memcpy(data + 84, rotation, sizeof rotation);
+    memcpy(data + 104, not_finite, sizeof not_finite);
+    (void)snprintf(
+        text, sizeof text,
+        HEAD "'nodes':[{'mesh':0},{}],'meshes':[{'primitives':[{'attributes':{'POSITION':1},"
+             "'targets':[{'POSITION':1}]}]}],'animations':[%s],'buffers':[{'byteLength':128,'uri':"
+             "'b.bin'}],'bufferViews':[{'buffer':0,'byteLength':128}],'accessors':["
+             "{'bufferView':0,'count':2,'type':'SCALAR','componentType':5126},"
+             "{'bufferView':0,'byteOffset':8,'count':2,'type':'VEC3','componentType':5126},"
+             "{'bufferView':0,'byteOffset':80,'count':2,'type':'SCALAR','componentType':5121,"
+             "'normalized':true},"
+             "{'bufferView':0,'byteOffset':0,'count':6,'type':'VEC3','componentType':5126},"
+             "{'bufferView':0,'byteOffset':68,'count':2,'type':'SCALAR','componentType':5126},"
+             "{'bufferView':0,'byteOffset':84,'count':2,'type':'VEC4','componentType':5122,"
+             "'normalized':true},"
+             "{'bufferView':0,'byteOffset':104,'count':2,'type':'SCALAR','componentType':5126}]}",
+        animation);
+    return reading_text(reading, text, data, sizeof data);
+}
+
+TEST(gltf, reads_clips_of_every_path_and_interpolation)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_clip(&reading,
+                        "{'name':'walk','samplers':[{'input':0,'output':1},{'input':0,'output':2,"
+                        "'interpolation':'STEP'},{'input':0,'output':3,'interpolation':"
+                        "'CUBICSPLINE'},{'input':0,'output':5}],'channels':["
+                        "{'sampler':0,'target':{'node':1,'path':'translation'}},"
+                        "{'sampler':1,'target':{'node':0,'path':'weights'}},"
+                        "{'sampler':2,'target':{'node':1,'path':'scale'}},"
+                        "{'sampler':3,'target':{'node':1,'path':'rotation'}}]}"),
+              ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    CHECK_INT(reading.rig->warnings.count, ==, 0);
+    const Clip *clip = &reading.rig->clip[0];
+    CHECK_EQUAL_TEXT(clip->key, "walk");
+    CHECK_INT(clip->channel_count, ==, 4);
+    CHECK_NEAR(clip->duration, 2.0, 0.0);
+    CHECK_NEAR(clip->channel[0].time[0], 0.5, 0.0);
+    CHECK_NEAR(clip->channel[0].value[5], 6.0, 0.0);
+    CHECK_INT(clip->channel[1].width, ==, 1);
+    CHECK_INT(clip->channel[1].interpolation, ==, CLIP_STEP);
+    CHECK_NEAR(clip->channel[1].value[1], 0.2, 1e-7);
+    CHECK_INT(clip->channel[2].interpolation, ==, CLIP_CUBICSPLINE);
+    CHECK_INT(clip->channel[2].key_count, ==, 2);
+    CHECK_NEAR(clip->channel[2].value[17], 16.0, 0.0);
+    CHECK_NEAR(clip->channel[3].value[4], 1.0, 0.0);
+    reading_close(&reading);
+}
+
+TEST(gltf, drops_channels_of_no_use_with_a_warning)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_clip(&reading,
+                        "{'samplers':[{'input':4,'output':1},{'input':6,'output':1},{'input':0,"
+                        "'output':3},{'input':0,'output':1}],'channels':["
+                        "{'sampler':0,'target':{'node':1,'path':'translation'}},"
+                        "{'sampler':1,'target':{'node':1,'path':'scale'}},"
+                        "{'sampler':2,'target':{'node':0,'path':'translation'}},"
+                        "{'sampler':3,'target':{'node':0,'path':'rotation'}},"
+                        "{'sampler':3,'target':{'path':'pointer','extensions':{"
+                        "'KHR_animation_pointer':{'pointer':'/nodes/0/scale'}}}},"
+                        "{'sampler':3,'target':{'node':0,'path':'scale'}},"
+                        "{'sampler':3,'target':{'node':0,'path':'scale'}}]}"),
+              ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    CHECK_INT(reading.rig->clip[0].channel_count, ==, 1);
+    CHECK_INT(reading.rig->clip[0].channel[0].path, ==, CLIP_SCALE);
+    CHECK_TEXT(reading_warning(&reading, "channels_dropped"), "clip \"clip0\": 4 channels");
+    CHECK_TEXT(reading_warning(&reading, "channels_ignored"), "1 channels animate something else");
+    CHECK_TEXT(reading_warning(&reading, "channels_twice"), "1 channels");
+    reading_close(&reading);
+}
+
+/* --- units and axes --- */
+
+static const char *const posed =
+    HEAD "'nodes':[{'mesh':0,'skin':0},{'translation':[1,2,3],'rotation':[0,0,0.6,0.8],'scale':"
+         "[2,3,4],'children':[2]},{'translation':[5,6,7]}],'skins':[{'joints':[1,2],"
+         "'inverseBindMatrices':3}],'meshes':[{'primitives':[{'attributes':{'POSITION':0,"
+         "'JOINTS_0':1,'WEIGHTS_0':2}}]}],'animations':[{'samplers':[{'input':4,'output':5}],"
+         "'channels':[{'sampler':0,'target':{'node':2,'path':'translation'}}]}],'buffers':[{"
+         "'byteLength':188,'uri':'b.bin'}],'bufferViews':[{'buffer':0,'byteLength':188}],"
+         "'accessors':[{'bufferView':0,'count':1,'type':'VEC3','componentType':5126},"
+         "{'bufferView':0,'byteOffset':12,'count':1,'type':'VEC4','componentType':5121},"
+         "{'bufferView':0,'byteOffset':16,'count':1,'type':'VEC4','componentType':5126},"
+         "{'bufferView':0,'byteOffset':32,'count':2,'type':'MAT4','componentType':5126},"
+         "{'bufferView':0,'byteOffset':160,'count':1,'type':'SCALAR','componentType':5126},"
+         "{'bufferView':0,'byteOffset':164,'count':1,'type':'VEC3','componentType':5126}]}";
+
+static Status read_posed(Reading *reading)
+{
+    static const float position[3] = {1, 2, 3};
+    static const float weight[4] = {0.25f, 0.75f, 0, 0};
+    // two inverse bind matrices, the first a quarter turn about x and a shift, stored by columns
+    static const float matrix[32] = {1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 0, 0, 4, 5, 6, 1,
+                                     1, 0, 0, 0, 0, 1, 0, 0, 0, 0,  1, 0, 7, 8, 9, 1};
+    static const float key[4] = {0.0f, 10, 20, 30};
+    uint8_t data[188] = {0};
+
+    memcpy(data, position, sizeof position);
+    data[12] = 0;
+    data[13] = 1;
+    memcpy(data + 16, weight, sizeof weight);
+    memcpy(data + 32, matrix, sizeof matrix);
+    memcpy(data + 160, key, sizeof key);
+    return reading_text(reading, posed, data, sizeof data);
+}
+
+/* The skinned vertex in the scene, by the definition of skinning (glTF 2.0, 3.7.3.3). */
+static Vec3 skinned_vertex(const Rig *rig)
+{
+    const RigPrimitive *primitive = &rig->mesh[0].primitive[0];
+    World world[3];
+    Vec3 sum = {0, 0, 0};
+
+    rig_rest_worlds(rig, world);
+    for (int i = 0; i < 2; i++) {
+        const RigSkin *skin = &rig->skin[0];
+        const float *m = skin->inverse_bind[primitive->joint[i]].m;
+        Vec3 p = primitive->position[0];
+        Vec3 bound = {m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3],
+                      m[4] * p.x + m[5] * p.y + m[6] * p.z + m[7],
+                      m[8] * p.x + m[9] * p.y + m[10] * p.z + m[11]};
+        DVec3 at = world_point(&world[skin->joint[primitive->joint[i]]], bound);
+        sum = vec3_add_scaled(sum, dvec3_float(at), primitive->weight[i]);
+    }
+    return sum;
+}
+
+/* `b` is `a` seen by somebody who lies on his back, in metres for centimetres. */
+static void check_turned(Vec3 b, Vec3 a)
+{
+    check_vec3(b, 0.01 * (double)a.x, 0.01 * (double)a.z, -0.01 * (double)a.y);
+}
+
+/* Law: reading in another unit and with Z up turns and scales the whole scene and nothing else:
+ * (x, y, z) becomes unit (x, z, -y), for nodes, skinned vertices and keys alike. */
+TEST(gltf, converts_units_and_z_up_consistently)
+{
+    Reading plain = reading_open(), turned = reading_open();
+    World a[3], b[3];
+
+    turned.options.unit = 0.01;
+    turned.options.is_z_up = true;
+    CHECK_INT(read_posed(&plain), ==, STATUS_OK);
+    CHECK_INT(read_posed(&turned), ==, STATUS_OK);
+    CHECK_OK(&turned.err);
+    CHECK_NEAR(turned.rig->unit, 0.01, 0.0);
+    rig_rest_worlds(plain.rig, a);
+    rig_rest_worlds(turned.rig, b);
+    for (int i = 0; i < 3; i++)
+        check_turned(dvec3_float(b[i].origin), dvec3_float(a[i].origin));
+    // node 2 by hand: (1, 2, 3) + Rz(0.28, 0.96) (2 * 5, 3 * 6, 4 * 7)
+    check_vec3(dvec3_float(a[2].origin), 1 + 0.28 * 10 - 0.96 * 18, 2 + 0.96 * 10 + 0.28 * 18, 31);
+    check_turned(skinned_vertex(turned.rig), skinned_vertex(plain.rig));
+    const float *key = turned.rig->clip[0].channel[0].value;
+    check_vec3(vec3(key[0], key[1], key[2]), 0.1, 0.3, -0.2);
+    reading_close(&plain);
+    reading_close(&turned);
+}
+
+static void check_unit(const char *scale, const char *advice)
+{
+    char text[1024];
+    uint8_t data[] = {0, 0, 0, 1, 1, 1};
+    Reading reading = reading_open();
+
+    (void)snprintf(text, sizeof text,
+                   HEAD "'nodes':[{'mesh':0,'scale':[%s,%s,%s]}],'meshes':[{'primitives':[{"
+                        "'attributes':{'POSITION':0}}]}],'buffers':[{'byteLength':6,'uri':'b.bin'}]"
+                        ",'bufferViews':[{'buffer':0,'byteLength':6}],'accessors':[{'bufferView':0,"
+                        "'count':2,'type':'VEC3','componentType':5121}]}",
+                   scale, scale, scale);
+    CHECK_INT(reading_text(&reading, text, data, sizeof data), ==, STATUS_OK);
+    CHECK_TEXT(reading_warning(&reading, "unit_suspect"), advice);
+    CHECK_INT(reading_warnings(&reading, "unit_suspect"), ==, *advice ? 1 : 0);
+    reading_close(&reading);
+}
+
+TEST(gltf, names_the_unit_that_would_make_the_model_a_persons_size)
+{
+    check_unit("1.7", "");
+    check_unit("0.25", "");
+    check_unit("4.9", "");
+    check_unit("170", "the model is 170 m in size: unit=cm would make it 1.7 m");
+    check_unit("1700", "unit=mm would make it 1.7 m");
+    check_unit("17", "unit=dm would make it 1.7 m");
+    check_unit("67", "unit=in would make it 1.7 m");
+    check_unit("28", "unit=cm would make it 0.28 m");
+    check_unit("0.017", "unit=100 would make it 1.7 m");
+}
+
+/* --- limits --- */
+
+TEST(gltf, names_the_limit_that_a_file_exceeds)
+{
+    Reading reading = reading_open();
+
+    reading.options.limits.joints = 2;
+    CHECK_INT(reading_text(&reading, HEAD "'nodes':[{},{},{}]}", NULL, 0), ==, STATUS_LIMIT);
+    CHECK_EQUAL_TEXT(reading.err.message, "the file has 3 nodes, the limit is 2");
+
+    reading.options.limits = asset_limits_default();
+    reading.options.limits.vertices = 9;
+    CHECK_INT(read_five(&reading, "{'attributes':{'POSITION':0}},{'attributes':{'POSITION':0}}"),
+              ==, STATUS_LIMIT);
+    CHECK_TEXT(reading.err.message, "the meshes have more than 9 vertices");
+
+    reading.options.limits = asset_limits_default();
+    reading.options.limits.name_size = 4;
+    CHECK_INT(reading_text(&reading, HEAD "'nodes':[{'name':'abcde'}]}", NULL, 0), ==,
+              STATUS_LIMIT);
+    CHECK_TEXT(reading.err.message, "has 5 bytes, the limit is 4");
+
+    reading.options.limits = asset_limits_default();
+    reading.options.limits.file_size = 30;
+    CHECK_INT(reading_text(&reading, HEAD "'nodes':[{}]}", NULL, 0), ==, STATUS_LIMIT);
+    CHECK_TEXT(reading.err.message, "bytes, the limit is 30");
+
+    reading.options.limits = asset_limits_default();
+    reading.options.limits.json_depth = 3;
+    CHECK(reading_text(&reading, HEAD "'nodes':[{}],'extras':[[[[1]]]]}", NULL, 0) != STATUS_OK);
+    CHECK_TEXT(reading.err.message, "3");
+    reading_close(&reading);
+}
+
+/* Numbers without bytes behind them may ask for any amount of memory. */
+TEST(gltf, limits_what_grows_without_data)
+{
+    static const Refusal cases[] = {
+        {HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}}]}],"
+              "'accessors':[{'count':2147483647,'type':'VEC3','componentType':5126}]}",
+         STATUS_LIMIT, "the meshes have more than 4000000 vertices"},
+        {HEAD "'nodes':[{}],'animations':[{'samplers':[{'input':0,'output':1}],'channels':[{"
+              "'sampler':0,'target':{'node':0,'path':'translation'}}]}],'accessors':[{'count':"
+              "2147483647,'type':'SCALAR','componentType':5126},{'count':2147483647,'type':'VEC3',"
+              "'componentType':5126}]}",
+         STATUS_LIMIT, "the clips have more than 67108864 numbers"},
+        {HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},"
+              "'indices':1}]}],'accessors':[{'count':3,'type':'VEC3','componentType':5126},{"
+              "'count':2147483647,'type':'SCALAR','componentType':5125}]}",
+         STATUS_LIMIT, "the meshes have more than 16777216 triangles"},
+        {HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},"
+              "'targets':[{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1},"
+              "{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1}]}]}],"
+              "'buffers':[{'byteLength':8,'uri':'b.bin'}],'bufferViews':[{'buffer':0,'byteLength':"
+              "8}],'accessors':[{'count':4000000,'type':'VEC3','componentType':5126},{'count':"
+              "4000000,'type':'VEC3','componentType':5121,'sparse':{'count':1,'indices':{"
+              "'bufferView':0,'componentType':5121},'values':{'bufferView':0}}}]}",
+         STATUS_LIMIT, "the morph targets have more than 33554432 offsets"},
+    };
+
+    CHECK_REFUSALS(cases);
+}
+
+/* A list that were walked by index would take 10^10 steps here. */
+TEST(gltf, reads_a_quarter_of_a_million_accessors)
+{
+    enum { COUNT = 250000 };
+    Reading reading = reading_open();
+    Error err = {0};
+    Text text = text_open((size_t)1 << 26, &err);
+
+    text_add(&text, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{}],\"accessors\":[");
+    for (int i = 0; i < COUNT; i++)
+        text_format(&text, "%s{\"count\":1,\"type\":\"SCALAR\",\"componentType\":5126}",
+                    i ? "," : "");
+    text_add(&text, "],\"animations\":[");
+    for (int i = 0; i < 1000; i++)
+        text_format(&text,
+                    "%s{\"samplers\":[{\"input\":%d,\"output\":%d}],\"channels\":[{\"sampler\":0,"
+                    "\"target\":{\"node\":0,\"path\":\"translation\"}}]}",
+                    i ? "," : "", COUNT - 1 - i, COUNT - 1 - i);
+    text_add(&text, "]}");
+    CHECK_OK(&err);
+    CHECK_INT(reading_bytes(&reading, text_string(&text), text_length(&text)), ==, STATUS_OK);
+    CHECK_INT(reading.rig->clip_count, ==, 1000);
+    text_close(&text);
+    reading_close(&reading);
+}
+
+/* Law: with too little memory reading refuses, with enough it succeeds. */
+TEST(gltf, reads_or_refuses_at_every_arena_size)
+{
+    Status status = STATUS_NO_MEMORY;
+    int refused = 0;
+
+    for (size_t capacity = 256; status == STATUS_NO_MEMORY; capacity += 256, refused++) {
+        Reading reading = reading_open();
+        // the text itself, which reading_text puts there, is no part of the asset
+        arena_destroy(&reading.arena);
+        reading.arena = test_arena(capacity + strlen(posed) + 1);
+        status = read_posed(&reading);
+        if (status)
+            CHECK_INT(status, ==, STATUS_NO_MEMORY);
+        reading_close(&reading);
+    }
+    CHECK_INT(status, ==, STATUS_OK);
+    CHECK_INT(refused, >, 4);
+}
+
+/* --- real files --- */
+
+typedef struct RealFile {
+    const char *name;
+    int nodes, clips;
+    double height; /* metres, as the source describes it or measured with another reader */
+} RealFile;
+
+TEST(gltf, reads_the_real_animated_files)
+{
+    static const RealFile files[] = {
+        {"skel/Fox.glb", 26, 3, 79.03},           {"skel/RiggedFigure.glb", 22, 1, 1.45},
+        {"skel/RiggedSimple.glb", 5, 1, 9.15},    {"skel/SimpleSkin.gltf", 3, 1, 2.0},
+        {"skel/MorphStressTest.gltf", 1, 3, 0.6}, {"skel/robot_expressive.glb", 58, 14, 4.56},
+        {"skel/greenman.glb", 14, 4, 2.03},
+    };
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        Reading reading = reading_open();
+        CHECK_INT(reading_file(&reading, files[i].name), ==, STATUS_OK);
+        CHECK_OK(&reading.err);
+        CHECK_INT(reading.rig->node_count, ==, files[i].nodes);
+        CHECK_INT(reading.rig->clip_count, ==, files[i].clips);
+        CHECK_NEAR(reading.rig->height, files[i].height, 0.01);
+        for (int j = 0; j < reading.rig->clip_count; j++)
+            CHECK_INT(reading.rig->clip[j].channel_count, >, 0);
+        reading_close(&reading);
+    }
+}
+
+TEST(gltf, reads_the_fox_in_centimetres)
+{
+    Reading reading = reading_open();
+
+    reading.options.unit = asset_unit("cm");
+    CHECK_INT(reading_file(&reading, "skel/Fox.glb"), ==, STATUS_OK);
+    CHECK_NEAR(reading.rig->height, 0.79, 0.001);
+    CHECK_INT(reading_warnings(&reading, "unit_suspect"), ==, 0);
+    reading_close(&reading);
+}
+
+TEST(gltf, says_that_a_bvh_motion_is_no_model)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(reading_file(&reading, "skel/mocopi-mobile-arm-raise-turn.bvh"), ==, STATUS_INVALID);
+    CHECK_TEXT(reading.err.message, "the file is a BVH motion, not a character model");
+    reading_close(&reading);
+}
