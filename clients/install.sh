@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that a task needs and that are missing; says nothing when all are
 # there. The one list of them, for clients/demo.sh, tests/run.sh and Dockerfile.
 #
-#     sh clients/install.sh build|run|test|bench|image ...
+#     sh clients/install.sh build|run|health|demo|test|bench|image ...
 #     sh clients/install.sh --list build ...            only print the packages
 set -eu
 
@@ -13,10 +13,13 @@ packages() {
         libzip-dev ;;
     run) echo libmicrohttpd12 libuv1 libsqlite3-0 libcjson1 libmeshoptimizer2d libzstd1 \
         libnettle8 libpng16-16 libzip4 ;;
+    # what asks a container for its health
+    health) echo curl ;;
     # what the demonstration and the API tests talk with
     demo) echo curl python3 ;;
     test) echo clang llvm clang-format clang-tidy cppcheck libcmocka-dev curl jq python3 binutils ;;
-    bench) echo nodejs npm ;;
+    # npm may have come with node from elsewhere
+    bench) command -v npm >/dev/null || echo nodejs npm ;;
     image) echo debootstrap ;;
     *)
         echo "install.sh: no group \"$1\"" >&2
