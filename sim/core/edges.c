@@ -1,6 +1,7 @@
 #include "core/edges.h"
 
 #include "core/edges_kernel.h"
+#include "core/quantile.h"
 
 #include <string.h>
 
@@ -352,17 +353,20 @@ Status edges_build(const Rig *rig, const Part *part, Arena *arena, EdgeSet *out,
 Status edges_start(const EdgeSet *set, Arena *arena, EdgeState *out, Error *err)
 {
     EdgeState state = {
-        .position = arena_array(arena, Vec3, set->vertex_count),
+        .position = arena_array(arena, Vec3, (size_t)set->vertex_count + 1),
         .stretch = arena_array(arena, float, set->edge_count),
         .max = arena_array(arena, float, set->edge_count),
         .min = arena_array(arena, float, set->edge_count),
         .when = arena_array(arena, int, set->edge_count),
         .middle = arena_array(arena, DVec3, set->edge_count),
+        .picked = arena_array(arena, float, set->edge_count),
         .keys = arena_array(arena, uint32_t, set->edge_count),
+        .block = arena_array(arena, unsigned char, set->edge_count / EDGE_BLOCK + 1),
+        .high = -INFINITY,
     };
 
     if (!state.position || !state.stretch || !state.max || !state.min || !state.when ||
-        !state.middle || !state.keys)
+        !state.middle || !state.picked || !state.keys || !state.block)
         return no_room(err);
     if (work_of(set, arena, &state.work, err))
         return err->status;
@@ -374,32 +378,100 @@ Status edges_start(const EdgeSet *set, Arena *arena, EdgeState *out, Error *err)
     return STATUS_OK;
 }
 
-static void keep_extremes(const EdgeSet *set, const EdgeBatch *batch, DVec3 origin,
-                          EdgeState *state)
+/* The edges of one block that are longer than ever before. */
+static void keep_greatest(const EdgeSet *set, int first, int end, DVec3 origin, EdgeState *state)
 {
-    for (int e = batch->first_edge; e < batch->first_edge + batch->edge_count; e++) {
-        float stretch = state->stretch[e];
-
-        if (stretch < state->min[e])
-            state->min[e] = stretch;
-        if (!(stretch > state->max[e]))
+    for (int e = first; e < end; e++) {
+        if (!(state->stretch[e] > state->max[e]))
             continue;
-        state->max[e] = stretch;
-        state->when[e] = state->sample_count;
         Vec3 middle = vec3_lerp(state->position[set->a[e]], state->position[set->b[e]], 0.5f);
+        state->max[e] = state->stretch[e];
+        state->when[e] = state->sample_count;
         state->middle[e] = dvec3_add(origin, dvec3_from(middle));
     }
 }
 
-void edges_sample(const EdgeSet *set, const Pose *pose, SimdLevel simd, EdgeState *state)
+/* Measure one batch; its stretches of interest are appended to state->picked. */
+static int scan_batch(const EdgeSet *set, const EdgeBatch *batch, const Pose *pose, SimdLevel simd,
+                      int picked, EdgeState *state)
 {
-    typedef void (*Kernel)(const Vec3 *, const int *, const int *, const float *, int, float *);
-    static const Kernel stretches[SIMD_LEVEL_COUNT] = KERNEL_TABLE(edge_stretches);
+    typedef void (*Kernel)(const EdgeScan *, unsigned char *);
+    static const Kernel scans[SIMD_LEVEL_COUNT] = KERNEL_TABLE(edge_scan);
+    DVec3 origin = skin_origin(&batch->skin, pose);
+    int first = batch->first_edge;
+    const EdgeScan scan = {.position = state->position,
+                           .a = set->a + first,
+                           .b = set->b + first,
+                           .rest_inverse = set->rest_inverse + first,
+                           .max = state->max + first,
+                           .min = state->min + first,
+                           .stretch = state->stretch + first,
+                           .high = state->high,
+                           .count = batch->edge_count};
 
+    scans[simd](&scan, state->block);
+    for (int i = 0; i * EDGE_BLOCK < batch->edge_count; i++) {
+        int start = first + i * EDGE_BLOCK;
+        int end = first + batch->edge_count;
+
+        end = start + EDGE_BLOCK < end ? start + EDGE_BLOCK : end;
+        if (state->block[i] & 1)
+            keep_greatest(set, start, end, origin, state);
+        if (state->block[i] & 2)
+            for (int e = start; e < end; e++) {
+                state->picked[picked] = state->stretch[e];
+                picked += state->stretch[e] >= state->high;
+            }
+    }
+    return picked;
+}
+
+/* Is `value` itself the least of the `above` greatest? So it is when nothing moves any more and
+ * most edges have one length. */
+static bool is_least_of(const float *stretch, int count, int above, float value)
+{
+    int greater = 0, equal = 0;
+
+    for (int i = 0; i < count; i++) {
+        greater += stretch[i] > value;
+        equal += stretch[i] == value;
+    }
+    return greater < above && greater + equal >= above;
+}
+
+/* The quantile of all by the few at the top, where they are enough. */
+static EdgeSummary summarise(const EdgeSet *set, int picked, EdgeState *state)
+{
+    const float *value = state->picked;
+    EdgeSummary summary = {0.0f, -INFINITY};
+    int count = set->edge_count;
+    int above = count - quantile_rank(count, 0.99); // the quantile is the least of so many
+
+    if (picked < above) {
+        value = state->stretch;
+        picked = count;
+    }
+    if (picked > 4 * above && is_least_of(value, picked, above, state->high))
+        summary.p99 = state->high;
+    else
+        summary.p99 = quantile_of_rank(value, picked, picked - above, state->keys);
+    for (int i = 0; i < picked; i++)
+        summary.max = value[i] > summary.max ? value[i] : summary.max;
+    // a little lower, so that the next moment's quantile is likely among what is picked
+    state->high = summary.p99 - 0.1f * fabsf(summary.p99);
+    return summary;
+}
+
+EdgeSummary edges_sample(const EdgeSet *set, const Pose *pose, SimdLevel simd, EdgeState *state)
+{
+    int picked = 0;
+
+    if (!set->edge_count)
+        return (EdgeSummary){0.0f, 0.0f};
     skin_all(set, pose, simd, &state->work, state->position);
-    stretches[simd](state->position, set->a, set->b, set->rest_inverse, set->edge_count,
-                    state->stretch);
     for (int i = 0; i < set->batch_count; i++)
-        keep_extremes(set, &set->batch[i], skin_origin(&set->batch[i].skin, pose), state);
+        picked = scan_batch(set, &set->batch[i], pose, simd, picked, state);
+    EdgeSummary summary = summarise(set, picked, state);
     state->sample_count++;
+    return summary;
 }

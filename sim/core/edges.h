@@ -33,17 +33,25 @@ typedef struct EdgeSet {
 
 typedef struct EdgeState {
     SkinWork work;
-    Vec3 *position;   /* relative to each batch's origin (vertex_count) */
-    float *stretch;   /* now             (edge_count) */
-    float *max, *min; /* over time       (edge_count) */
-    int *when;        /* sample of max   (edge_count) */
-    DVec3 *middle;    /* of the edge then, world (edge_count) */
-    uint32_t *keys;   /* for quantiles   (edge_count) */
+    Vec3 *position;       /* relative to each batch's origin (vertex_count + 1) */
+    float *stretch;       /* now             (edge_count) */
+    float *max, *min;     /* over time       (edge_count) */
+    int *when;            /* sample of max   (edge_count) */
+    DVec3 *middle;        /* of the edge then, world (edge_count) */
+    float *picked;        /* stretches of interest   (edge_count) */
+    uint32_t *keys;       /* for quantiles   (edge_count) */
+    unsigned char *block; /* what the kernel found */
+    float high;           /* stretches from here on are of interest */
     int sample_count;
 } EdgeState;
+
+/* Of all edges at one moment. */
+typedef struct EdgeSummary {
+    float p99, max; /* stretch; 0 without edges */
+} EdgeSummary;
 
 NODISCARD Status edges_build(const Rig *rig, const Part *part, Arena *arena, EdgeSet *out,
                              Error *err);
 NODISCARD Status edges_start(const EdgeSet *set, Arena *arena, EdgeState *out, Error *err);
-/* Measure the edges in a pose; the greatest is kept with its moment. */
-void edges_sample(const EdgeSet *set, const Pose *pose, SimdLevel simd, EdgeState *state);
+/* Measure the edges in a pose; each one's greatest is kept with its moment. */
+EdgeSummary edges_sample(const EdgeSet *set, const Pose *pose, SimdLevel simd, EdgeState *state);

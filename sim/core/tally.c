@@ -1,7 +1,5 @@
 #include "core/tally.h"
 
-#include "core/quantile.h"
-
 Status tally_build(TallyModel *tally, Arena *arena, Error *err)
 {
     const Parts *parts = tally->parts;
@@ -83,22 +81,6 @@ Status tally_check(const TallyModel *tally, TallyState *state, const Pose *pose,
     return STATUS_OK;
 }
 
-static void sample_edges(const TallyModel *tally, int index, const Pose *pose, int sample,
-                         TallyPart *part)
-{
-    const EdgeSet *set = &tally->edges[index];
-    EdgeState *edges = &part->edges;
-
-    if (!set->edge_count)
-        return;
-    edges_sample(set, pose, tally->simd, edges);
-    float max = -INFINITY;
-    for (int i = 0; i < set->edge_count; i++)
-        max = edges->stretch[i] > max ? edges->stretch[i] : max;
-    part->max[sample] = max;
-    part->p99[sample] = quantile_nearest_rank(edges->stretch, set->edge_count, 0.99, edges->keys);
-}
-
 /* The greatest speed of each chain's tails since the sample before, where both lie in the last two
  * seconds of settling. */
 static void sample_tails(const TallyModel *tally, int index, const Pose *pose, bool is_settling,
@@ -128,7 +110,9 @@ void tally_sample(const TallyModel *tally, TallyState *state, const PartsState *
     for (int i = 0; i < tally->parts->count; i++) {
         const Part *part = &tally->parts->part[i];
 
-        sample_edges(tally, i, pose, state->sample, &state->part[i]);
+        EdgeSummary now = edges_sample(&tally->edges[i], pose, tally->simd, &state->part[i].edges);
+        state->part[i].p99[state->sample] = now.p99;
+        state->part[i].max[state->sample] = now.max;
         sample_tails(tally, i, pose, was_settling, &state->part[i]);
         if (part->ops->sample)
             part->ops->sample(part->model, parts->part[i].state, pose, is_settling);

@@ -29,3 +29,8 @@
         name##_scalar, name##_scalar, name##_scalar                                                \
     }
 #endif
+
+/* Four and sixteen floats that are added and multiplied lane by lane (GCC's and Clang's vectors):
+ * registers where the instruction set has them, else several. Only for locals of kernels. */
+typedef float Float4 __attribute__((vector_size(16)));
+typedef float Float16 __attribute__((vector_size(64)));

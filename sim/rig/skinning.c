@@ -148,7 +148,7 @@ Status skin_work_build(const SkinBatch *batch, int count, Arena *arena, SkinWork
             vertices = batch[i].vertex_count;
     }
     SkinWork work = {
-        .palette = arena_alloc(arena, (size_t)joints, sizeof(SkinMatrix), 64),
+        .palette = arena_array(arena, SkinMatrix, joints),
         .position = arena_array(arena, Vec3, vertices),
         .normal = arena_array(arena, Vec3, vertices),
     };

@@ -17,9 +17,11 @@
 #include "rig/pose.h"
 #include "sim/bake.h"
 
+#include <stdalign.h>
+
 /* What takes a vertex to the scene: columns of 4, the last row 0. */
 typedef struct SkinMatrix {
-    float m[16];
+    alignas(64) float m[16];
 } SkinMatrix;
 
 typedef struct SkinBatch {

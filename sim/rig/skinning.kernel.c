@@ -1,36 +1,42 @@
 #include "rig/skinning_kernel.h"
 
-/* The matrix of vertex v: the joints' blended by its weights, greatest first. */
-static inline void blend(const SkinBatch *batch, const SkinMatrix *palette, int v, float *m)
-{
-    size_t influences = (size_t)batch->influence_count;
-    const uint16_t *joint = batch->joint + influences * (size_t)v;
-    const float *weight = batch->weight + influences * (size_t)v;
-    const float *a = palette[joint[0]].m;
-    float w = weight[0];
+#include <string.h>
 
-    for (int i = 0; i < 16; i++)
-        m[i] = a[i] * w;
-    for (size_t k = 1; k < influences && weight[k] != 0.0f; k++) {
-        a = palette[joint[k]].m;
-        w = weight[k];
-        for (int i = 0; i < 16; i++)
-            m[i] += a[i] * w;
-    }
+/* A vertex's matrix: the joints' blended by its weights, greatest first. Always whole groups of
+ * four: a weight of 0 costs less than a branch. */
+static inline void blend(const SkinMatrix *palette, const uint16_t *joint, const float *weight,
+                         int influences, Float16 *out)
+{
+    Float16 m = *(const Float16 *)palette[joint[0]].m * weight[0];
+
+    m += *(const Float16 *)palette[joint[1]].m * weight[1];
+    m += *(const Float16 *)palette[joint[2]].m * weight[2];
+    m += *(const Float16 *)palette[joint[3]].m * weight[3];
+    for (int k = 4; k < influences && weight[k] != 0.0f; k += 4)
+        for (int i = k; i < k + 4; i++)
+            m += *(const Float16 *)palette[joint[i]].m * weight[i];
+    *out = m;
 }
 
-static inline Vec3 apply(const float *m, Vec3 p)
+static inline void apply(const Float16 *m, Vec3 p, Vec3 *out)
 {
-    float r[4];
+    Float4 x, y, z, t;
 
-    for (int i = 0; i < 4; i++)
-        r[i] = (m[i] * p.x + m[4 + i] * p.y) + (m[8 + i] * p.z + m[12 + i]);
-    return (Vec3){r[0], r[1], r[2]};
+    memcpy(&x, m, sizeof x);
+    memcpy(&y, (const char *)m + 16, sizeof y);
+    memcpy(&z, (const char *)m + 32, sizeof z);
+    memcpy(&t, (const char *)m + 48, sizeof t);
+    x = (x * p.x + y * p.y) + (z * p.z + t);
+    memcpy(out, &x, 2 * sizeof out->x);
+    out->z = x[2];
 }
 
 /* Normals go by the cofactors. */
-static inline Vec3 apply_to_normal(const float *m, Vec3 n)
+static inline Vec3 apply_to_normal(const Float16 *blended, Vec3 n)
 {
+    float m[16];
+
+    memcpy(m, blended, sizeof m);
     const Mat3 map = {{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, {m[8], m[9], m[10]}};
     Mat3 cofactor = mat3_cofactor(&map);
 
@@ -40,31 +46,39 @@ static inline Vec3 apply_to_normal(const float *m, Vec3 n)
 void KERNEL(skin_positions)(const SkinBatch *batch, const SkinMatrix *palette, const Vec3 *position,
                             Vec3 *out)
 {
-    if (!batch->influence_count) {
-        for (int v = 0; v < batch->vertex_count; v++)
-            out[v] = apply(palette[0].m, position[v]);
+    const uint16_t *joint = batch->joint;
+    const float *weight = batch->weight;
+    int influences = batch->influence_count, count = batch->vertex_count;
+
+    if (!influences) {
+        for (int v = 0; v < count; v++)
+            apply((const Float16 *)palette[0].m, position[v], &out[v]);
         return;
     }
-    for (int v = 0; v < batch->vertex_count; v++) {
-        float m[16];
+    for (int v = 0; v < count; v++, joint += influences, weight += influences) {
+        Float16 m;
 
-        blend(batch, palette, v, m);
-        out[v] = apply(m, position[v]);
+        blend(palette, joint, weight, influences, &m);
+        apply(&m, position[v], &out[v]);
     }
 }
 
 void KERNEL(skin_normals)(const SkinBatch *batch, const SkinMatrix *palette, const Vec3 *normal,
                           Vec3 *out)
 {
-    if (!batch->influence_count) {
-        for (int v = 0; v < batch->vertex_count; v++)
-            out[v] = apply_to_normal(palette[0].m, normal[v]);
+    const uint16_t *joint = batch->joint;
+    const float *weight = batch->weight;
+    int influences = batch->influence_count, count = batch->vertex_count;
+
+    if (!influences) {
+        for (int v = 0; v < count; v++)
+            out[v] = apply_to_normal((const Float16 *)palette[0].m, normal[v]);
         return;
     }
-    for (int v = 0; v < batch->vertex_count; v++) {
-        float m[16];
+    for (int v = 0; v < count; v++, joint += influences, weight += influences) {
+        Float16 m;
 
-        blend(batch, palette, v, m);
-        out[v] = apply_to_normal(m, normal[v]);
+        blend(palette, joint, weight, influences, &m);
+        out[v] = apply_to_normal(&m, normal[v]);
     }
 }
