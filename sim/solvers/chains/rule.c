@@ -110,7 +110,7 @@ static bool meets_torso(const Chain *chain, const Torso *torso, const World *wor
 static void choose_contacts(const PartDesc *desc, ChainsModel *model, const World *world,
                             const Share *share)
 {
-    Torso torso;
+    Torso torso = {0};
     bool has_torso = find_torso(desc->rig, world, &torso);
     int head = desc->rig->is_humanoid ? desc->rig->role[ROLE_HEAD] : -1;
 
