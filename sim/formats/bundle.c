@@ -103,15 +103,25 @@ static Status check_entries(Bundle *bundle, const AssetLimits *limits, Error *er
     return STATUS_OK;
 }
 
-/* The first `size` bytes of an entry at most; returns how many, -1 where it cannot be unpacked. */
-static zip_int64_t read_entry(Bundle *bundle, zip_int64_t index, void *out, size_t size)
+/* The first `size` bytes of an entry at most; returns how many, -1 where it cannot be unpacked. The
+ * checksum is compared only when the end is read, so ask for more than there is. */
+static zip_int64_t read_entry(Bundle *bundle, zip_int64_t index, uint8_t *out, size_t size)
 {
     zip_file_t *file = zip_fopen_index(bundle->zip, (zip_uint64_t)index, 0);
-    zip_int64_t got = file ? zip_fread(file, out, size) : -1;
+    zip_int64_t sum = 0;
 
-    if (file)
-        (void)zip_fclose(file);
-    return got;
+    if (!file)
+        return -1;
+    while ((size_t)sum < size) {
+        zip_int64_t got = zip_fread(file, out + sum, size - (size_t)sum);
+        if (got < 0)
+            sum = -1;
+        if (got <= 0)
+            break;
+        sum += got;
+    }
+    (void)zip_fclose(file);
+    return sum;
 }
 
 /* Is the entry a GLB, or a glTF by name and first character? */
