@@ -102,6 +102,21 @@ if [ -z "$file" ]; then
 fi
 say "the character: $file"
 "$bakehouse" inspect "$file" >"$work/summary.json"
+# a character the size of a house or a thumb was made in another unit: take the one it suggests
+unit=$(python3 - "$work/summary.json" <<'PYTHON'
+import json, re, sys
+
+for warning in json.load(open(sys.argv[1]))["warnings"]:
+    found = re.search(r"unit=(\S+)", warning["detail"])
+    if warning["code"] == "unit_suspect" and found:
+        print(found.group(1))
+        break
+PYTHON
+)
+if [ -n "$unit" ]; then
+    echo "its size suggests that its unit is $unit"
+    "$bakehouse" inspect "$file" --unit "$unit" >"$work/summary.json"
+fi
 python3 - "$work" "$chains" <<'PYTHON'
 import json, re, sys
 
@@ -128,13 +143,18 @@ if not springs or named:
             key, count = children[key][0], count + 1
         return count
 
-    words = re.compile(r"hair|pony|braid|tail|ear|bang|lock|skirt|cape|feather|antenna", re.I)
+    words = {"hair", "ponytail", "pony", "braid", "tail", "ear", "ears", "bang", "bangs", "lock",
+             "skirt", "cape", "feather", "antenna"}
+
+    def is_hair(key):
+        return any(word.lower() in words for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", key))
+
     unknown = [n for n in named if n not in nodes]
     if unknown:
         sys.exit("the model has no node \"%s\"; `bakehouse inspect` lists its nodes" % unknown[0])
     roots = named or [k for k, n in nodes.items()
-                      if words.search(k) and n["parent"] and length(k) >= 2
-                      and not words.search(n["parent"])][:16]
+                      if is_hair(k) and n["parent"] and length(k) >= 2
+                      and not is_hair(n["parent"])][:16]
     for key in roots:
         define.append({"name": key, "root": key})
     if not define:
@@ -175,7 +195,8 @@ say "the server"
 port=$(python3 -c 'import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 url=http://127.0.0.1:$port
-"$bakehouse" serve --listen "127.0.0.1:$port" --data "$work/data" 2>"$work/server.log" &
+"$bakehouse" serve --listen "127.0.0.1:$port" --data "$work/data" </dev/null \
+    >"$work/server.log" 2>&1 &
 server=$!
 tries=0
 until curl -fsS -o "$work/ready" "$url/readyz" 2>/dev/null; do
@@ -206,15 +227,15 @@ call() {
 
 name=$(basename "$file")
 call POST "/v1/models?name=$(python3 -c 'import sys, urllib.parse
-print(urllib.parse.quote(sys.argv[1]))' "$name")" -H 'Content-Type: application/octet-stream' \
+print(urllib.parse.quote(sys.argv[1]))' "$name")${unit:+&unit=$unit}" -H 'Content-Type: application/octet-stream' \
     --data-binary "@$upload" >"$work/model.json"
 model=$(value id <"$work/model.json")
 echo "uploaded: $model"
 
 # --- the steps
 
-# post STEP REST CONTACT VELOCITY: prints the job's id
-post() {
+# describe STEP REST CONTACT VELOCITY: the job of a step, in $work/job.json
+describe() {
     python3 - "$work" "$model" "$@" <<'PYTHON' >"$work/job.json"
 import json, sys
 
@@ -226,9 +247,21 @@ if define:
 print(json.dumps({"model": model, "name": step, "animation": {"procedural": "head_turn"},
                   "simulations": [chains], "tags": {"demo": "head_turn", "step": step}}))
 PYTHON
+}
+
+# post: the job in $work/job.json; prints its id
+post() {
     call POST /v1/jobs -H 'Content-Type: application/json' --data-binary "@$work/job.json" \
         >"$work/posted.json" || return 1
     value id <"$work/posted.json"
+}
+
+# bake STEP REST CONTACT VELOCITY: posts it, waits for its end, prints its id
+bake() {
+    describe "$@"
+    id=$(post) || return 1
+    finished "$id" "$1" || return 1
+    echo "$id"
 }
 
 # finished ID STEP: waits for the end and keeps the measures
@@ -249,33 +282,49 @@ finished() {
 }
 
 say "before: a head turn of 4 s and 8 s of rest, hair that follows its bent parent"
-before=$(post before parent endpoint naive)
-finished "$before" before
-rest=$(post rest attachment endpoint naive)
-finished "$rest" rest
-contact=$(post contact attachment auto naive)
-finished "$contact" contact
+before=$(bake before parent endpoint naive)
+rest=$(bake rest attachment endpoint naive)
+contact=$(bake contact attachment auto naive)
 echo "baked: $before $rest $contact"
 
-say "after: frames as they are made"
-after=$(post after attachment auto rebuilt)
-curl -sSN -H 'Accept: application/x-ndjson' "$url/v1/jobs/$after/frames" | python3 -c '
-import json, sys, time
+say "after: the same with what the method adds, frames as they are made"
+describe after attachment auto rebuilt
+python3 - "$url" "$work/job.json" "$work/after.id" <<'PYTHON'
+import http.client, json, sys, time, urllib.parse
 
-start, count, total, last = time.monotonic(), 0, 0, 0
-for line in sys.stdin:
+url, job, out = sys.argv[1:]
+where = urllib.parse.urlsplit(url).netloc
+posting, streaming = http.client.HTTPConnection(where), http.client.HTTPConnection(where)
+posting.connect()
+streaming.connect()
+start = time.monotonic()
+posting.request("POST", "/v1/jobs", open(job, "rb").read(), {"Content-Type": "application/json"})
+answer = posting.getresponse()
+body = answer.read()
+if answer.status // 100 != 2:
+    sys.exit("POST /v1/jobs: %d\n%s" % (answer.status, body.decode()))
+accepted = time.monotonic() - start
+id = json.loads(body)["id"]
+streaming.request("GET", "/v1/jobs/%s/frames" % id, headers={"Accept": "application/x-ndjson"})
+lines = streaming.getresponse()
+count, total, shown = 0, "?", 0
+for line in lines:
     record = json.loads(line)
-    now = time.monotonic()
     if "frame" not in record:
-        total = record.get("frame_count", record.get("frames", total))
+        total = record.get("frames", total)
         continue
     count += 1
     if count == 1:
-        print("first frame after %.0f ms" % (1000 * (now - start)))
-    if sys.stdout.isatty() and now - last > 0.03:
-        print("\rframe %d of %s " % (count, total or "?"), end="", flush=True)
-        last = now
-print("\r%d frames in %.2f s" % (count, time.monotonic() - start))'
+        print("accepted after %.0f ms, first frame after %.0f ms" % (
+            1000 * accepted, 1000 * (time.monotonic() - start)))
+    if sys.stdout.isatty() and time.monotonic() - shown > 0.03:
+        print("\rframe %d of %s " % (count, total), end="", flush=True)
+        shown = time.monotonic()
+print("%s%d frames in %.0f ms" % ("\r" if sys.stdout.isatty() else "", count,
+                                  1000 * (time.monotonic() - start)))
+open(out, "w").write(id)
+PYTHON
+after=$(cat "$work/after.id")
 finished "$after" after
 
 # --- what was measured
@@ -285,19 +334,25 @@ python3 - "$work" <<'PYTHON'
 import json, sys
 
 work = sys.argv[1]
-steps = [("before", "before: rest from the bent parent, endpoints, naive velocity"),
+steps = [("before", "before: rest of the bent parent, endpoint, naive"),
          ("rest", "+ rest arc in the frame of the attachment"),
          ("contact", "+ swept segments against colliders"),
          ("after", "+ velocity rebuilt without the push-out = after")]
-print("%-62s %8s %8s" % ("", "p99", "worst"))
+print("%-56s %8s %8s %8s" % ("", "p99", "worst", "inside"))
 for name, title in steps:
     rows = {(r["name"], r["target"]): r["value"]
             for r in json.load(open("%s/%s.json" % (work, name)))["summary"]}
-    shown = [rows.get((measure, "*")) for measure in ("stretch.p99", "stretch.max")]
-    print("%-62s %8s %8s" % (title, *("-" if v is None else "%.1f %%" % (100 * v) for v in shown)))
+
+    def show(measure, form, scale):
+        value = rows.get((measure, "*"))
+        return "-" if value is None else form % (scale * value)
+
+    print("%-56s %8s %8s %8s" % (title, show("stretch.p99", "%.1f %%", 100),
+                                 show("stretch.max", "%.1f %%", 100),
+                                 show("penetration.max", "%.1f mm", 1000)))
 measures = json.load(open(work + "/after.json"))
 for row in measures["summary"]:
-    if row["name"] in ("settle.speed", "penetration.max", "cost.realtime") and row["target"] == "*":
+    if row["name"] in ("settle.speed", "cost.realtime") and row["target"] == "*":
         value = "-" if row["value"] is None else "%.3g" % row["value"]
         print("%s: %s %s" % (row["name"], value, "" if row["unit"] == "1" else row["unit"]))
 for warning in measures["warnings"][:6]:
