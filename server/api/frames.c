@@ -57,7 +57,7 @@ static Status answer_file(App *app, Request *request, const Job *job, Error *err
 
     if (result_open(app->blobs, job->result_job, job->result_attempt, "frames", &file, &size, err))
         return err->status == STATUS_NOT_FOUND
-                   ? error_set(err, STATUS_NOT_FOUND, "job %s has no frames", job->id)
+                   ? error_set(err, STATUS_CONFLICT, "job %s never had frames", job->id)
                    : err->status;
     if (size > job->result_size)
         size = job->result_size;

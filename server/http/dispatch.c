@@ -164,6 +164,13 @@ static bool is_json(const Request *request)
            strchr("; \t", type[sizeof wanted - 1]);
 }
 
+static bool is_multipart(const Request *request)
+{
+    const char *type = request_header(request, "Content-Type");
+
+    return type && strncasecmp(type, "multipart/", 10) == 0;
+}
+
 /* What can be refused before the body comes. */
 static void check_head(App *app, Request *request)
 {
@@ -176,6 +183,9 @@ static void check_head(App *app, Request *request)
         refuse(request, PROBLEM_TOO_LARGE);
     } else if (request->route->takes_json && !is_json(request)) {
         error_set(&request->err, STATUS_INVALID, "the body must be application/json");
+        refuse(request, PROBLEM_MEDIA_TYPE);
+    } else if (request->route->kind == ROUTE_UPLOAD && is_multipart(request)) {
+        error_set(&request->err, STATUS_INVALID, "send the file as it is, not as multipart");
         refuse(request, PROBLEM_MEDIA_TYPE);
     } else if (has_body(request) && request_header(request, "Content-Encoding")) {
         error_set(&request->err, STATUS_INVALID, "bodies are taken without Content-Encoding");

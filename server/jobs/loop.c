@@ -308,7 +308,7 @@ static void give_up(Loop *loop, Run *run)
     loop->slots_lost++;
     bool was_cancelled = atomic_load(&run->reason) == RUN_CANCELLED;
     obituary->end = (JobEnd){.state = was_cancelled ? JOB_CANCELLED : JOB_FAILED,
-                             .error_status = "cancelled",
+                             .error_status = was_cancelled ? "cancelled" : "stalled",
                              .error = was_cancelled ? "the job was cancelled"
                                                     : "the job made no progress and did not stop",
                              .key = "",

@@ -178,6 +178,16 @@ static JobState judge(const Run *run, Error *failure)
     return JOB_FAILED;
 }
 
+/* The failure's word for people: a job that was stopped for want of progress is "stalled". */
+static const char *name_failure(const Run *run, const Error *failure)
+{
+    if (!failure->status)
+        return NULL;
+    return failure->status == STATUS_CANCELLED && atomic_load(&run->reason) == RUN_STALLED
+               ? "stalled"
+               : status_name(failure->status);
+}
+
 static void log_end(const Run *run, const JobEnd *end, const Error *failure)
 {
     if (end->state == JOB_DONE)
@@ -223,7 +233,7 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
     Text rows = text_open(MEASURED_MAX, &err);
     write_rows(&result->measures, &rows);
     JobEnd end = {.state = judge(run, failure),
-                  .error_status = failure->status ? status_name(failure->status) : NULL,
+                  .error_status = name_failure(run, failure),
                   .error = failure->status ? failure->message : NULL,
                   .key = spec->key,
                   .frames = result->frames,
