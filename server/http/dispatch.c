@@ -132,6 +132,7 @@ static void run_handler(App *app, Request *request)
 
     request->err = (Error){0};
     Status status = request->route->handle(app, request, response, &request->err);
+    upload_close(app->blobs, &request->upload);
     if (!status && response->text.buffer.err && response->text.buffer.err->status) {
         request->err = *response->text.buffer.err;
         status = request->err.status;
@@ -360,6 +361,16 @@ static enum MHD_Result proceed(App *app, Request *request)
     return request->state == REQUEST_ANSWERED ? send_answer(app, request) : MHD_YES;
 }
 
+/* A refused body is not even taken when it is large, or when the client asks first; a short one is
+ * read and forgotten, for a client that is still writing would not see the answer. */
+static bool is_worth_stopping(const Request *request)
+{
+    const char *length = request_header(request, "Content-Length");
+    const char *expect = request_header(request, "Expect");
+
+    return has_body(request) && (expect || !length || strtoll(length, NULL, 10) > DISCARD_MAX);
+}
+
 enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, const char *url,
                                 const char *method, const char *version, const char *data,
                                 size_t *data_size, void **request_)
@@ -374,9 +385,9 @@ enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, c
             return MHD_NO;
         *request_ = request;
         begin(app, request);
-        // a refused body is not even taken; without one the connection can go on
-        return request->state == REQUEST_ANSWERED && has_body(request) ? send_answer(app, request)
-                                                                       : MHD_YES;
+        return request->state == REQUEST_ANSWERED && is_worth_stopping(request)
+                   ? send_answer(app, request)
+                   : MHD_YES;
     }
     if (*data_size) {
         size_t size = *data_size;
