@@ -11,8 +11,8 @@
 
 typedef enum PictureView {
     PICTURE_FRONT,
-    PICTURE_SIDE, /* from the character's left */
-    PICTURE_THREE_QUARTER,
+    PICTURE_SIDE,          /* from the character's left */
+    PICTURE_THREE_QUARTER, /* from above and behind the left shoulder, where hair is */
     PICTURE_VIEW_COUNT
 } PictureView;
 
@@ -23,7 +23,7 @@ typedef struct PictureOptions {
     int column_count;  /* frames shown, 1..16, spread evenly over the bake: 6 */
     int frame_count;   /* above 0: these frames instead */
     const int *frame;
-    bool view[PICTURE_VIEW_COUNT]; /* rows: front, side, three-quarter */
+    bool view[PICTURE_VIEW_COUNT]; /* rows: front, side, three-quarter; all */
     bool is_stretch;               /* colour what moves by the stretch of its edges */
     bool has_chains;               /* draw segments */
     bool has_colliders;            /* draw colliders */
@@ -43,7 +43,8 @@ size_t picture_arena_size(const Rig *rig, Bytes frames, const PictureOptions *op
 NODISCARD Status picture_sheet(const Rig *rig, Bytes frames, const PictureOptions *options,
                                Arena *scratch, ByteWriter *out, Error *err);
 
-/* The rig at rest, three-quarter view, `size` pixels square (16..1024), as a PNG. */
+/* The rig at rest, seen from before its left shoulder, `size` pixels square (16..1024), as a PNG.
+ */
 NODISCARD Status picture_thumbnail(const Rig *rig, int size, Arena *scratch, ByteWriter *out,
                                    Error *err);
 
