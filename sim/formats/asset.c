@@ -28,14 +28,15 @@ enum { VERTEX_SIZE = 12 + 12 + 8 + RIG_MAX_INFLUENCES * 6 };
 
 size_t asset_arena_size(size_t file_size, const AssetLimits *limits)
 {
+    size_t vertices = (size_t)limits->vertices;
     size_t size = (size_t)256 << 20; // tables, names, warnings, and those of rig_finish
 
-    size += (size_t)limits->vertices * VERTEX_SIZE * 2;
+    size += vertices * VERTEX_SIZE * 2;
     size += (size_t)limits->joints * (4096 + 4 * (size_t)limits->name_size);
-    size += (size_t)GLTF_MAX_TRIANGLES * 12;
-    size += (size_t)GLTF_MAX_MORPH_VECTORS * sizeof(Vec3);
+    size += vertices * GLTF_TRIANGLES_PER_VERTEX * 12;
+    size += vertices * GLTF_OFFSETS_PER_VERTEX * sizeof(Vec3);
     size += (size_t)GLTF_MAX_MORPHS * (sizeof(RigMorph) + 16);
-    size += (size_t)GLTF_MAX_CLIP_NUMBERS * sizeof(double);
+    size += vertices * GLTF_CLIP_NUMBERS_PER_VERTEX * sizeof(double);
     size += (size_t)GLTF_MAX_CHANNELS * sizeof(ClipChannel);
     size += (size_t)GLTF_MAX_SKIN_JOINTS * (2 * sizeof(Affine) + 64);
     return size + 2 * file_size;
@@ -52,8 +53,10 @@ static size_t scratch_size(const AssetLimits *limits)
 
 static size_t temp_size(const AssetLimits *limits)
 {
-    return ((size_t)256 << 20) + (size_t)limits->vertices * RIG_MAX_INFLUENCES * 8 +
-           (size_t)GLTF_MAX_TRIANGLES * 12 + (size_t)GLTF_MAX_CLIP_NUMBERS * 4;
+    size_t vertices = (size_t)limits->vertices;
+
+    return ((size_t)256 << 20) + vertices * RIG_MAX_INFLUENCES * 8 +
+           vertices * GLTF_TRIANGLES_PER_VERTEX * 12 + vertices * GLTF_CLIP_NUMBERS_PER_VERTEX * 4;
 }
 
 /* --- what kind of file --- */

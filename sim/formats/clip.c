@@ -62,6 +62,7 @@ static bool has_zero_rotation(const ClipChannel *channel)
 static bool read_keys(ClipReader *reader, const Sampler *sampler, ClipChannel *channel)
 {
     Gltf *gltf = reader->gltf;
+    int64_t limit = (int64_t)gltf->options->limits.vertices * GLTF_CLIP_NUMBERS_PER_VERTEX;
     static const AccessorUse uses[] = {USE_TRANSLATION, USE_ROTATION, USE_SCALE, USE_WEIGHT};
     bool has_weights = channel->path == CLIP_WEIGHTS;
 
@@ -73,8 +74,8 @@ static bool read_keys(ClipReader *reader, const Sampler *sampler, ClipChannel *c
     if (gltf->accessor[sampler->output].count != values)
         return false;
     reader->number_count += keys + values * (has_weights ? 1 : channel->width);
-    if (reader->number_count > GLTF_MAX_CLIP_NUMBERS) {
-        gltf_fail(gltf, STATUS_LIMIT, "the clips have more than %d numbers", GLTF_MAX_CLIP_NUMBERS);
+    if (reader->number_count > limit) {
+        gltf_fail(gltf, STATUS_LIMIT, "the clips have more than %lld numbers", (long long)limit);
         return false;
     }
     channel->interpolation = sampler->interpolation;

@@ -19,19 +19,23 @@ enum {
     GLTF_MAX_BUFFERS = 4096,
     GLTF_MAX_VIEWS = 1 << 20,
     GLTF_MAX_ACCESSORS = 1 << 20,
-    GLTF_MAX_ITEMS = 1 << 16,         /* meshes, primitives, materials, clips, colliders: each */
-    GLTF_MAX_SKINS = 4096,            /* ... */
-    GLTF_MAX_SKIN_JOINTS = 1 << 20,   /* over all skins */
-    GLTF_MAX_CHANNELS = 1 << 20,      /* over all clips */
-    GLTF_MAX_TRIANGLES = 1 << 24,     /* over all primitives */
-    GLTF_MAX_MORPHS = 1 << 20,        /* over all primitives */
-    GLTF_MAX_MORPH_VECTORS = 1 << 25, /* offsets over all morph targets */
-    GLTF_MAX_CLIP_NUMBERS = 1 << 26,  /* times and values over all clips */
+    GLTF_MAX_ITEMS = 1 << 16,       /* meshes, primitives, materials, clips, colliders: each */
+    GLTF_MAX_SKINS = 4096,          /* ... */
+    GLTF_MAX_SKIN_JOINTS = 1 << 20, /* over all skins */
+    GLTF_MAX_CHANNELS = 1 << 20,    /* over all clips */
+    GLTF_MAX_MORPHS = 1 << 20,      /* over all primitives */
     GLTF_MAX_SPRINGS = 1 << 14,
     GLTF_MAX_SPRING_JOINTS = 1 << 16,       /* over all springs */
     GLTF_MAX_COLLIDER_REFERENCES = 1 << 20, /* over all springs */
     GLTF_MAX_JSON_VALUES = 8 * 1000 * 1000, /* of the document: 64 bytes each while reading */
     GLTF_MAX_WARNINGS = 200
+};
+
+/* Limits that follow that of the vertices: so many times as much over the whole file. */
+enum {
+    GLTF_TRIANGLES_PER_VERTEX = 4,
+    GLTF_OFFSETS_PER_VERTEX = 8, /* of morph targets */
+    GLTF_CLIP_NUMBERS_PER_VERTEX = 16
 };
 
 struct Bundle;

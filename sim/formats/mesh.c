@@ -81,10 +81,11 @@ static void read_triangles(MeshReader *reader, int accessor, int mode, RigPrimit
     int corners = accessor >= 0 ? gltf->accessor[accessor].count : out->vertex_count;
     int triangles = mode == MODE_TRIANGLES ? corners / 3 : corners < 3 ? 0 : corners - 2;
     size_t mark = arena_mark(gltf->temp);
+    int64_t limit = (int64_t)gltf->options->limits.vertices * GLTF_TRIANGLES_PER_VERTEX;
 
     reader->triangle_count += triangles;
-    if (reader->triangle_count > GLTF_MAX_TRIANGLES) {
-        gltf_fail(gltf, STATUS_LIMIT, "the meshes have more than %d triangles", GLTF_MAX_TRIANGLES);
+    if (reader->triangle_count > limit) {
+        gltf_fail(gltf, STATUS_LIMIT, "the meshes have more than %lld triangles", (long long)limit);
         return;
     }
     uint32_t *corner = gltf_temp(gltf, uint32_t, corners);
@@ -131,6 +132,7 @@ static const Vec3 *read_offsets(MeshReader *reader, const JsonReader *target, co
                                 AccessorUse use, int vertex_count)
 {
     Gltf *gltf = reader->gltf;
+    int64_t limit = (int64_t)gltf->options->limits.vertices * GLTF_OFFSETS_PER_VERTEX;
     int index = gltf_index(target, key, gltf->accessor_count, "accessors");
 
     if (index < 0 || gltf_failed(gltf))
@@ -139,9 +141,9 @@ static const Vec3 *read_offsets(MeshReader *reader, const JsonReader *target, co
     if (accessor->view < 0 && !accessor->sparse_count)
         return NULL;
     reader->offset_count += accessor->count;
-    if (reader->offset_count > GLTF_MAX_MORPH_VECTORS) {
-        gltf_fail(gltf, STATUS_LIMIT, "the morph targets have more than %d offsets",
-                  GLTF_MAX_MORPH_VECTORS);
+    if (reader->offset_count > limit) {
+        gltf_fail(gltf, STATUS_LIMIT, "the morph targets have more than %lld offsets",
+                  (long long)limit);
         return NULL;
     }
     return vectors(read_attribute(gltf, index, 3, use, vertex_count));

@@ -802,11 +802,11 @@ TEST(gltf, limits_what_grows_without_data)
               "'sampler':0,'target':{'node':0,'path':'translation'}}]}],'accessors':[{'count':"
               "2147483647,'type':'SCALAR','componentType':5126},{'count':2147483647,'type':'VEC3',"
               "'componentType':5126}]}",
-         STATUS_LIMIT, "the clips have more than 67108864 numbers"},
+         STATUS_LIMIT, "the clips have more than 64000000 numbers"},
         {HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},"
               "'indices':1}]}],'accessors':[{'count':3,'type':'VEC3','componentType':5126},{"
               "'count':2147483647,'type':'SCALAR','componentType':5125}]}",
-         STATUS_LIMIT, "the meshes have more than 16777216 triangles"},
+         STATUS_LIMIT, "the meshes have more than 16000000 triangles"},
         {HEAD "'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0},"
               "'targets':[{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1},"
               "{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1},{'POSITION':1}]}]}],"
@@ -814,7 +814,7 @@ TEST(gltf, limits_what_grows_without_data)
               "8}],'accessors':[{'count':4000000,'type':'VEC3','componentType':5126},{'count':"
               "4000000,'type':'VEC3','componentType':5121,'sparse':{'count':1,'indices':{"
               "'bufferView':0,'componentType':5121},'values':{'bufferView':0}}}]}",
-         STATUS_LIMIT, "the morph targets have more than 33554432 offsets"},
+         STATUS_LIMIT, "the morph targets have more than 32000000 offsets"},
     };
 
     CHECK_REFUSALS(cases);
