@@ -53,6 +53,13 @@ void report_warnings(const LocalRun *run)
 
 /* --- after it --- */
 
+/* The table has the whole bake's rows and every mesh's stretch; --measures has all. */
+static bool is_shown(const MeasureRow *row)
+{
+    return strcmp(row->target, "*") == 0 || strcmp(row->name, "stretch.p99") == 0 ||
+           strcmp(row->name, "stretch.max") == 0;
+}
+
 /* Ratios of stretch are shown in percent. */
 static void add_value(Text *text, const MeasureRow *row)
 {
@@ -79,6 +86,8 @@ Status report_table(const LocalRun *run, Error *err)
     for (int i = 0; i < measures->row_count; i++) {
         const MeasureRow *row = &measures->row[i];
 
+        if (!is_shown(row))
+            continue;
         text_format(&text, "%-24s %-24s", row->name, row->target);
         add_value(&text, row);
     }
