@@ -15,7 +15,7 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BAKEHOUSE = os.environ.get("BAKEHOUSE", str(ROOT / "build/dev/bakehouse"))
+BAKEHOUSE = os.path.abspath(os.environ.get("BAKEHOUSE", ROOT / "build/dev/bakehouse"))
 COMMANDS = ["bake", "check", "inspect", "job-template", "sample", "sheet"]
 
 
