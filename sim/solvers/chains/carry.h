@@ -12,16 +12,19 @@ typedef struct Walk {
 } Walk;
 
 /* Points and velocities of the step before, taken over into this one. */
-static inline VecLanes carry_point(const BlockStep *step, VecLanes x, int lane)
+static inline VecLanes apply_carry(const CarryRow *carry, VecLanes x, int lane)
 {
-    const CarryRow *carry = step->carry;
-
-    if (!carry)
-        return veclanes_add(x, veclanes_all(step->shift.x, step->shift.y, step->shift.z));
     VecLanes y = veclanes_load(&carry->shift, lane);
     y = veclanes_add_scaled(y, veclanes_load(&carry->x, lane), x.x);
     y = veclanes_add_scaled(y, veclanes_load(&carry->y, lane), x.y);
     return veclanes_add_scaled(y, veclanes_load(&carry->z, lane), x.z);
+}
+
+static inline VecLanes carry_point(const BlockStep *step, VecLanes x, int lane)
+{
+    if (!step->carry)
+        return veclanes_add(x, veclanes_all(step->shift.x, step->shift.y, step->shift.z));
+    return apply_carry(step->carry, x, lane);
 }
 
 static inline VecLanes carry_velocity(const BlockStep *step, VecLanes v, int lane)

@@ -86,9 +86,10 @@ static void chains_describe(const void *model_, PartInfo *out)
 
 static DVec3 find_origin(const ChainsModel *model, const Pose *pose)
 {
-    if (!model->chain_count || model->chain[0].parent < 0)
+    if (!model->chain_count)
         return (DVec3){0.0, 0.0, 0.0};
-    return pose->world[model->chain[0].parent].origin;
+    const Chain *first = &model->chain[0];
+    return pose->world[first->parent < 0 ? first->segment[0].head : first->parent].origin;
 }
 
 /* The chain on its authored arc, at rest. */
@@ -125,6 +126,8 @@ static void place_collider(const ChainsModel *model, ChainsState *state, const P
         chains_node_world(model, state, pose, &model->collider[index].link, collider->node);
 
     state->shape[1][index] = collide_place(collider, &world, state->origin);
+    if (model->is_peer)
+        state->shape[1][index].radius = collider->radius;
 }
 
 static Status allocate_state(const ChainsModel *model, Arena *arena, ChainsState *state, Error *err)
@@ -146,7 +149,7 @@ static Status allocate_state(const ChainsModel *model, Arena *arena, ChainsState
     state->has_side = arena_array(arena, bool, model->chain_count);
     state->total = arena_array(arena, ChainsTotals, model->chain_count);
     state->frame_row = arena_array(arena, FrameRow, 1);
-    state->carry_row = arena_array(arena, CarryRow, 1);
+    state->carry_row = arena_array(arena, CarryRow, 2);
     state->travel = arena_array(arena, float, model->collider_count);
     state->joint = chains_allocate_joints(arena, longest);
     if (arena->overflowed)
@@ -274,11 +277,17 @@ static bool place_block(const ChainsModel *model, ChainsState *state, const Chai
         int index = block->chain[lane];
         const Chain *chain = &model->chain[index];
         ChainFrame *now = &state->frame[state->now][index];
+        const ChainFrame *before = &state->frame[1 - state->now][index];
         Carry carry;
 
         *now = chains_frame(model, state, pose, chain);
-        is_carried |= find_carry(chain, &state->frame[1 - state->now][index], now, origin, &carry);
-        set_carry(state->carry_row, lane, &carry);
+        is_carried |= find_carry(chain, before, now, origin, &carry);
+        set_carry(&state->carry_row[0], lane, &carry);
+        if (state->node[0]) {
+            float scale = before->scale > 0.0f ? now->scale / before->scale : 1.0f;
+            carry = carry_with(before->origin, before->parent, now->origin, now->parent, scale);
+            set_carry(&state->carry_row[1], lane, &carry);
+        }
         vecrow_set(&state->frame_row->origin, lane, now->origin);
         quatrow_set(&state->frame_row->rotation, lane,
                     model->mode == CHAINS_VRM ? now->parent : now->attach);
@@ -286,7 +295,8 @@ static bool place_block(const ChainsModel *model, ChainsState *state, const Chai
     }
     for (int lane = block->lane_count; lane < ROW_LANES; lane++) {
         Carry nothing = {0};
-        set_carry(state->carry_row, lane, &nothing);
+        set_carry(&state->carry_row[0], lane, &nothing);
+        set_carry(&state->carry_row[1], lane, &nothing);
         vecrow_set(&state->frame_row->origin, lane, vec3(0.0f, 0.0f, 0.0f));
         quatrow_set(&state->frame_row->rotation, lane, quat_identity());
         state->frame_row->scale[lane] = 0.0f;
@@ -391,6 +401,7 @@ static Status step_block(const ChainsModel *model, ChainsState *state, const Cha
     step->before = &state->tail[1 - state->now][row];
     step->now = &state->tail[state->now][row];
     step->node_before = state->node[0] ? &state->node[1 - state->now][row] : NULL;
+    step->node_carry = &state->carry_row[1];
     step->node_now = state->node[0] ? &state->node[state->now][row] : NULL;
     step->slot_count = block->slot_count;
     step->slot = block->slot;

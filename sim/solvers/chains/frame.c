@@ -66,17 +66,37 @@ World chains_node_world(const ChainsModel *model, const ChainsState *state, cons
     return world;
 }
 
+/* What moves a chain that hangs on nothing: its first joint is a root, and the pose's local of it
+ * is the scene's motion on top of its rest. */
+static void follow_scene(const Rig *rig, const Pose *pose, const Chain *chain, ChainFrame *frame,
+                         DVec3 origin)
+{
+    int root = chain->segment[0].head;
+    const Transform *rest = &rig->node[root].rest;
+    const Transform *local = &pose->local[root];
+    float size0 = fmaxf(fabsf(rest->scale.x), fmaxf(fabsf(rest->scale.y), fabsf(rest->scale.z)));
+    float size = fmaxf(fabsf(local->scale.x), fmaxf(fabsf(local->scale.y), fabsf(local->scale.z)));
+
+    frame->origin = dvec3_offset(dvec3_from(local->translation), origin);
+    frame->parent = quat_normalize(quat_mul(local->rotation, quat_conjugate(rest->rotation)));
+    frame->attach = frame->parent;
+    frame->scale = size0 > 0.0f ? size / size0 : 1.0f;
+}
+
 ChainFrame chains_frame(const ChainsModel *model, const ChainsState *state, const Pose *pose,
                         const Chain *chain)
 {
-    World parent = chains_node_world(model, state, pose, &chain->parent_link, chain->parent);
-    ChainFrame frame = {
-        .origin = dvec3_offset(world_point(&parent, chain->root_offset), state->origin),
-        .parent = parent.rotation,
-        .attach = parent.rotation,
-        .scale = world_max_scale(&parent),
-    };
+    ChainFrame frame = {0};
 
+    if (chain->parent >= 0) {
+        World parent = chains_node_world(model, state, pose, &chain->parent_link, chain->parent);
+        frame.origin = dvec3_offset(world_point(&parent, chain->root_offset), state->origin);
+        frame.parent = parent.rotation;
+        frame.attach = parent.rotation;
+        frame.scale = world_max_scale(&parent);
+    } else {
+        follow_scene(model->rig, pose, chain, &frame, state->origin);
+    }
     if (chain->attach != chain->parent)
         frame.attach =
             chains_node_world(model, state, pose, &chain->attach_link, chain->attach).rotation;

@@ -13,6 +13,7 @@ typedef struct BlockStep {
     TailRow *now;
     const VecRow *node_before; /* NULL: true lengths */
     VecRow *node_now;
+    const CarryRow *node_carry; /* with nodes: how those of the last step are taken over */
     const FrameRow *frame;
     const CarryRow *carry; /* NULL: only the shift below */
     Vec3 shift;

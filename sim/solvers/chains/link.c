@@ -148,6 +148,28 @@ static Status order_chains(const PartDesc *desc, Arena *arena, ChainsModel *mode
     return STATUS_OK;
 }
 
+/* A center should be at or above the first joint. One that is elsewhere still says how a space
+ * moves, unless it is itself simulated. */
+static void check_center(const PartDesc *desc, Chain *chain)
+{
+    const Rig *rig = desc->rig;
+    int node = chain->segment[0].head;
+
+    while (node >= 0 && node != chain->center)
+        node = rig->node[node].parent;
+    if (chain->center < 0 || node >= 0)
+        return;
+    bool is_simulated = chain->center_link.chain >= 0;
+    warnings_add(desc->warnings, is_simulated ? "center_ignored" : "center_beside",
+                 "chain \"%s\": its center \"%s\" is not at or above its first joint%s", chain->key,
+                 rig->node[chain->center].key,
+                 is_simulated ? " but simulated, and is ignored" : "");
+    if (is_simulated) {
+        chain->center = -1;
+        chain->center_link = (ChainsLink){.chain = -1};
+    }
+}
+
 static Status link_nodes(const PartDesc *desc, Arena *arena, ChainsModel *model, const int *owner,
                          const int *owner_segment)
 {
@@ -159,6 +181,7 @@ static Status link_nodes(const PartDesc *desc, Arena *arena, ChainsModel *model,
             find_link(rig, owner, owner_segment, chain->attach, arena, &chain->attach_link) ||
             find_link(rig, owner, owner_segment, chain->center, arena, &chain->center_link))
             return STATUS_NO_MEMORY;
+        check_center(desc, chain);
     }
     for (int i = 0; i < model->collider_count; i++) {
         model->collider[i].index = i;

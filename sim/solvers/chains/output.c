@@ -16,7 +16,7 @@ static void pose_chain(const ChainsModel *model, const ChainsState *state, const
     for (int k = 0; k < 2; k++) {
         int which = k ? state->now : 1 - state->now;
         const ChainFrame *frame = &state->frame[which][chain - model->chain];
-        above[k] = frame->parent;
+        above[k] = chain->parent < 0 ? quat_identity() : frame->parent;
         base[k] = model->mode == CHAINS_VRM ? frame->parent : frame->attach;
         head[k] = frame->origin;
     }

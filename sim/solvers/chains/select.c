@@ -265,12 +265,6 @@ static Status add_chain(Selection *s, const RigSpring *spring, int index, int at
     }
     measure_rest(chain);
     chains_resolve_parameters(s->desc, model, chain, spring);
-    if (!is_above(rig, chain->center, root)) {
-        warnings_add(s->desc->warnings, "center_ignored",
-                     "chain \"%s\": its center \"%s\" is not at or above its first joint",
-                     chain->key, rig->node[chain->center].key);
-        chain->center = -1;
-    }
     choose_colliders(s, chain, spring);
     warn_scale(s, chain);
     warn_inside(s, chain);

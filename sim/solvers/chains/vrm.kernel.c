@@ -4,7 +4,8 @@
  * order.
  *
  * With nodes given, a bone is as long as the way from its head to where its tail node was left by
- * the step before, and the next bone begins at the node, as three-vrm 3.5.5 does.
+ * the step before, carried along by what the chain hangs on, and the next bone begins at the node:
+ * so does three-vrm 3.5.5 in a scene whose matrices are brought up to date before the update.
  */
 #include "solvers/chains/carry.h"
 
@@ -92,21 +93,22 @@ static void step_segment(BlockStep *step, Walk *walk, int i, int lane)
 
     if (step->node_before) {
         VecLanes node = veclanes_load(&step->node_before[i], lane);
-        node = veclanes_add(node, veclanes_all(step->shift.x, step->shift.y, step->shift.z));
+        node = apply_carry(step->node_carry, node, lane);
         length = veclanes_length(veclanes_sub(node, head));
         Mask has_node = lanes_less(lanes_all(0.0f), lanes_load(&row->has_node[lane]));
         length = lanes_choose(has_node, length, length0);
     }
 
+    // three-vrm leaves forces and radii to the host when a model is scaled
+    Lanes size = step->node_before ? lanes_all(1.0f) : scale;
     VecLanes x = carry_point(step, veclanes_load(&step->before[i].point, lane), lane);
     VecLanes before = carry_point(step, veclanes_load(&step->before[i].other, lane), lane);
     VecLanes tail = veclanes_add_scaled(x, veclanes_sub(x, before), lanes_load(&row->keep[lane]));
-    tail = veclanes_add_scaled(tail, axis, lanes_mul(lanes_load(&row->stiffness[lane]), scale));
-    tail = veclanes_add_scaled(tail, veclanes_load(&row->gravity, lane), scale);
+    tail = veclanes_add_scaled(tail, axis, lanes_mul(lanes_load(&row->stiffness[lane]), size));
+    tail = veclanes_add_scaled(tail, veclanes_load(&row->gravity, lane), size);
     tail = veclanes_add(tail, veclanes_all(step->push.x, step->push.y, step->push.z));
     tail = hold_length(head, tail, length, veclanes_scale(axis, length));
-    tail =
-        collide(step, tail, head, length, lanes_mul(lanes_load(&row->radius[lane]), scale), lane);
+    tail = collide(step, tail, head, length, lanes_mul(lanes_load(&row->radius[lane]), size), lane);
     veclanes_store(&step->now[i].point, lane, tail);
     veclanes_store(&step->now[i].other, lane, x);
 
