@@ -43,16 +43,6 @@ static int64_t count_points(double length, double rate)
     return (int64_t)floor(length * rate + 1e-6) + 1;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The tick at which everything starts: warm-up and the first cycle of a loop before frame 0, and a
  * step of every part. */
 static int64_t first_tick(const BakeSpec *spec, const Parts *parts)
@@ -65,7 +55,10 @@ static int64_t first_tick(const BakeSpec *spec, const Parts *parts)
     for (int i = 0; i < parts->count; i++) {
         int64_t period =
             parts->part[i].rate < parts->tick_rate ? parts->tick_rate / parts->part[i].rate : 1;
-        common = common / gcd(common, period) * period;
+        int64_t multiple = common;
+        while (multiple % period)
+            multiple += common;
+        common = multiple;
     }
     return -(ticks + common - 1) / common * common;
 }
@@ -127,31 +120,31 @@ static Status plan_tally(const BakeSpec *spec, SimdLevel simd, Arena *arena, Bak
     return tally_build(&model->tally, arena, err);
 }
 
-Status bake_build_with(const Rig *rig, const BakeSpec *spec, const BakeOptions *options,
-                       const SolverOps *const solver[SIMULATION_KIND_COUNT], Arena *arena,
-                       const BakeModel **out, Error *err)
+Status bake_build_with(const BakeDesc *desc, Arena *arena, const BakeModel **out, Error *err)
 {
+    const BakeSpec *spec = desc->spec;
+    SimdLevel simd = desc->options->simd;
     BakeModel *model = arena_array(arena, BakeModel, 1);
 
     if (!model)
         return error_set(err, STATUS_NO_MEMORY, "no room for a bake");
     if (check_time(spec, err))
         return err->status;
-    model->rig = rig;
+    model->rig = desc->rig;
     model->warnings = warnings_open(arena, WARNING_CAPACITY);
-    const PartsDesc desc = {.rig = rig,
-                            .spec = spec,
-                            .simd = options->simd,
-                            .solver = solver,
-                            .warnings = &model->warnings};
+    const PartsDesc parts = {.rig = desc->rig,
+                             .spec = spec,
+                             .simd = simd,
+                             .solver = desc->solver,
+                             .warnings = &model->warnings};
     if (!model->warnings.capacity)
         return error_set(err, STATUS_NO_MEMORY, "no room for a bake");
-    if (parts_build(&desc, arena, &model->parts, err))
+    if (parts_build(&parts, arena, &model->parts, err))
         return err->status;
-    if (output_build(&model->parts, &spec->output, options->simd, arena, &model->output, err))
+    if (output_build(&model->parts, &spec->output, simd, arena, &model->output, err))
         return err->status;
     plan_time(spec, model);
-    if (plan_header(spec, model, err) || plan_tally(spec, options->simd, arena, model, err))
+    if (plan_header(spec, model, err) || plan_tally(spec, simd, arena, model, err))
         return err->status;
     *out = model;
     return STATUS_OK;
@@ -164,7 +157,7 @@ Status bake_build(const Rig *rig, const BakeSpec *spec, const BakeOptions *optio
 
     for (int i = 0; i < SIMULATION_KIND_COUNT; i++)
         solver[i] = solver_find((SimulationKind)i);
-    return bake_build_with(rig, spec, options, solver, arena, out, err);
+    return bake_build_with(&(BakeDesc){rig, spec, options, solver}, arena, out, err);
 }
 
 Status bake_start(const BakeModel *model, Arena *arena, BakeState **out, Error *err)

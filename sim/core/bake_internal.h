@@ -28,7 +28,14 @@ struct BakeState {
     int seam;     /* of a loop: 0 before its start was seen, 1 before its end */
 };
 
-/* bake_build with a table of solvers by kind; NULL entries cannot be simulated. */
-NODISCARD Status bake_build_with(const Rig *rig, const BakeSpec *spec, const BakeOptions *options,
-                                 const SolverOps *const solver[SIMULATION_KIND_COUNT], Arena *arena,
-                                 const BakeModel **out, Error *err);
+/* What a bake is built from. */
+typedef struct BakeDesc {
+    const Rig *rig;
+    const BakeSpec *spec;
+    const BakeOptions *options;
+    const SolverOps *const *solver; /* by kind, NULL where it cannot be simulated */
+} BakeDesc;
+
+/* bake_build with solvers of the caller's choice. */
+NODISCARD Status bake_build_with(const BakeDesc *desc, Arena *arena, const BakeModel **out,
+                                 Error *err);

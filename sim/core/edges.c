@@ -146,7 +146,7 @@ static bool collect(Builder *builder, int node, int primitive, const int *welded
     const RigPrimitive *from =
         &builder->rig->mesh[builder->rig->node[node].mesh].primitive[primitive];
     EdgeSet *set = builder->set;
-    int8_t *is_moved = arena_array(builder->arena, int8_t, from->vertex_count);
+    bool *is_moved = arena_array(builder->arena, bool, from->vertex_count);
 
     if (!is_moved)
         return false;
@@ -197,8 +197,8 @@ static Status pack(Builder *builder, int node, int primitive, EdgeBatch *batch, 
     batch->key = primitive ? arena_format(builder->arena, "%s/%d", key, primitive) : key;
     if (!batch->key)
         return no_room(err);
-    return skin_batch_build(builder->rig, node, primitive, vertex, count, builder->arena,
-                            &batch->skin, err);
+    const SkinSource source = {node, primitive, vertex, count};
+    return skin_batch_build(builder->rig, &source, builder->arena, &batch->skin, err);
 }
 
 static int64_t count_indices(const Rig *rig, const bool *is_moved, int *out_batches)

@@ -119,8 +119,8 @@ static Status build_batches(const Rig *rig, int count, Arena *arena, Output *out
         int primitives = rig->node[i].mesh < 0 ? 0 : rig->mesh[rig->node[i].mesh].primitive_count;
 
         for (int j = 0; j < primitives; j++)
-            if (skin_batch_build(rig, i, j, NULL, 0, arena, &output->batch[output->batch_count++],
-                                 err))
+            if (skin_batch_build(rig, &(SkinSource){.node = i, .primitive = j}, arena,
+                                 &output->batch[output->batch_count++], err))
                 return err->status;
     }
     return STATUS_OK;

@@ -48,9 +48,16 @@ static Status list_nodes(const Rig *rig, bool *is_driven, Arena *arena, Part *pa
     return STATUS_OK;
 }
 
-static Status build_part(const PartsDesc *desc, const Parts *parts, int simulation, bool *is_driven,
-                         Arena *arena, Part *out, Error *err)
+typedef struct PartsBuilder {
+    const PartsDesc *desc;
+    const Parts *parts;
+    bool *is_driven; /* nodes that earlier parts write */
+    Arena *arena;
+} PartsBuilder;
+
+static Status build_part(const PartsBuilder *builder, int simulation, Part *out, Error *err)
 {
+    const PartsDesc *desc = builder->desc;
     const SimulationSpec *spec = &desc->spec->simulation[simulation];
     Part part = {.ops = desc->solver[spec->kind],
                  .spec = spec,
@@ -61,18 +68,18 @@ static Status build_part(const PartsDesc *desc, const Parts *parts, int simulati
                           .simulation = simulation,
                           .dt = (float)(1.0 / spec->rate),
                           .simd = desc->simd,
-                          .is_rotated = parts->motion.is_moved,
-                          .is_driven = is_driven,
+                          .is_rotated = builder->parts->motion.is_moved,
+                          .is_driven = builder->is_driven,
                           .warnings = desc->warnings};
 
     if (!part.ops)
         return error_set(err, STATUS_INVALID, "this version cannot simulate \"%s\"",
                          simulation_kind_name(spec->kind));
-    if (check_rate(spec, parts->tick_rate, err) ||
-        part.ops->build(&part_desc, arena, &part.model, err))
+    if (check_rate(spec, builder->parts->tick_rate, err) ||
+        part.ops->build(&part_desc, builder->arena, &part.model, err))
         return err->status;
     part.ops->describe(part.model, &part.info);
-    if (list_nodes(desc->rig, is_driven, arena, &part, err))
+    if (list_nodes(desc->rig, builder->is_driven, builder->arena, &part, err))
         return err->status;
     *out = part;
     return STATUS_OK;
@@ -138,6 +145,7 @@ Status parts_build(const PartsDesc *desc, Arena *arena, Parts *out, Error *err)
         .rig = desc->rig, .forces = spec->forces, .tick_rate = spec->time.substeps_per_second};
     Part *part = arena_array(arena, Part, spec->simulation_count);
     bool *is_driven = arena_array(arena, bool, desc->rig->node_count);
+    const PartsBuilder builder = {desc, &parts, is_driven, arena};
 
     if (!part || !is_driven)
         return error_set(err, STATUS_NO_MEMORY, "no room for %d simulations",
@@ -148,7 +156,7 @@ Status parts_build(const PartsDesc *desc, Arena *arena, Parts *out, Error *err)
         for (int i = 0; i < spec->simulation_count; i++) {
             if ((int)spec->simulation[i].kind != kind || !spec->simulation[i].is_enabled)
                 continue;
-            if (build_part(desc, &parts, i, is_driven, arena, &part[parts.count], err))
+            if (build_part(&builder, i, &part[parts.count], err))
                 return error_context(err, "simulation %d", i);
             parts.has_fast |= part[parts.count].rate > parts.tick_rate;
             parts.count++;

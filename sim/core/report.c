@@ -255,7 +255,7 @@ static Status open_report(const TallyModel *tally, Arena *arena, Report *out, Er
 Status tally_report(const TallyModel *tally, const TallyState *state, const PartsState *parts,
                     Arena *arena, Measures *out, Error *err)
 {
-    Report report;
+    Report report = {0};
 
     if (open_report(tally, arena, &report, err))
         return err->status;

@@ -71,7 +71,8 @@ static Status open_meshes(Scene *scene, const PictureOptions *options, Arena *ar
             if (!is_drawn(rig, &mesh->primitive[p]))
                 continue;
             open_mesh(rig, n, p, arena, out);
-            if (skin_batch_build(rig, n, p, NULL, 0, arena, &out->batch, err))
+            const SkinSource source = {.node = n, .primitive = p};
+            if (skin_batch_build(rig, &source, arena, &out->batch, err))
                 return err->status;
             batch[scene->mesh_count++] = out->batch;
         }

@@ -88,6 +88,24 @@ static Status finish_clips_and_springs(Rig *rig, Arena *arena, Error *err)
     return STATUS_OK;
 }
 
+/* Name a node of a cycle, given the nodes that were reached from roots. */
+static Status refuse_cycle(const Rig *rig, const int *order, int sorted, Arena *arena, Error *err)
+{
+    bool *is_reached = arena_array(arena, bool, rig->node_count);
+    int node = 0;
+
+    if (!is_reached)
+        return error_set(err, STATUS_NO_MEMORY, "no room to sort %d nodes", rig->node_count);
+    for (int i = 0; i < sorted; i++)
+        is_reached[order[i]] = true;
+    while (is_reached[node])
+        node++;
+    // it hangs below a cycle or is in one: walk up into it
+    for (int i = 0; i < rig->node_count; i++)
+        node = rig->node[node].parent;
+    return error_set(err, STATUS_INVALID, "node \"%s\" is its own ancestor", rig->node[node].key);
+}
+
 /* Parents first: roots in file order, then the children of each in file order. What a cycle holds
  * is never reached. */
 static Status sort_nodes(Rig *rig, Arena *arena, Error *err)
@@ -117,21 +135,8 @@ static Status sort_nodes(Rig *rig, Arena *arena, Error *err)
     for (int i = 0; i < sorted; i++)
         for (int child = first_child[order[i]]; child >= 0; child = next_sibling[child])
             order[sorted++] = child;
-    if (sorted < count) {
-        // the first node that was not reached hangs below a cycle or is in it: walk up into it
-        bool *is_reached = arena_array(arena, bool, count);
-        if (!is_reached)
-            return error_set(err, STATUS_NO_MEMORY, "no room to sort %d nodes", count);
-        for (int i = 0; i < sorted; i++)
-            is_reached[order[i]] = true;
-        int node = 0;
-        while (is_reached[node])
-            node++;
-        for (int i = 0; i < count; i++)
-            node = rig->node[node].parent;
-        return error_set(err, STATUS_INVALID, "node \"%s\" is its own ancestor",
-                         rig->node[node].key);
-    }
+    if (sorted < count)
+        return refuse_cycle(rig, order, sorted, arena, err);
     arena_rewind(arena, mark);
     rig->order = order;
     return STATUS_OK;

@@ -98,16 +98,16 @@ static Status build_part(const Rig *rig, const RigPrimitive *primitive, const in
     return STATUS_OK;
 }
 
-Status skin_batch_build(const Rig *rig, int node, int primitive, const int *vertex,
-                        int vertex_count, Arena *arena, SkinBatch *out, Error *err)
+Status skin_batch_build(const Rig *rig, const SkinSource *source, Arena *arena, SkinBatch *out,
+                        Error *err)
 {
-    const RigNode *bearer = &rig->node[node];
-    const RigPrimitive *from = &rig->mesh[bearer->mesh].primitive[primitive];
+    const RigNode *bearer = &rig->node[source->node];
+    const RigPrimitive *from = &rig->mesh[bearer->mesh].primitive[source->primitive];
     bool is_skinned = bearer->skin >= 0 && from->influence_count > 0;
     SkinBatch batch = {
-        .node = node,
-        .primitive = primitive,
-        .vertex_count = vertex ? vertex_count : from->vertex_count,
+        .node = source->node,
+        .primitive = source->primitive,
+        .vertex_count = source->vertex ? source->vertex_count : from->vertex_count,
         .influence_count = is_skinned ? from->influence_count : 0,
         .joint_count = 1,
         .morph_count = from->morph_count,
@@ -127,11 +127,12 @@ Status skin_batch_build(const Rig *rig, int node, int primitive, const int *vert
     } else {
         int *joint_node = arena_array(arena, int, 1);
         if (!joint_node)
-            return error_set(err, STATUS_NO_MEMORY, "no room to skin %d vertices", vertex_count);
-        *joint_node = node;
+            return error_set(err, STATUS_NO_MEMORY, "no room to skin %d vertices",
+                             batch.vertex_count);
+        *joint_node = source->node;
         batch.joint_node = joint_node;
     }
-    if (vertex && build_part(rig, from, vertex, arena, &batch, err))
+    if (source->vertex && build_part(rig, from, source->vertex, arena, &batch, err))
         return err->status;
     *out = batch;
     return STATUS_OK;

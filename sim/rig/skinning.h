@@ -5,7 +5,7 @@
  * part), or the node's world where it has no skin. Positions come out relative to an origin that
  * the caller chooses (skin_origin), so that floats stay fine 10 km from the scene's.
  *
- *     skin_batch_build(rig, node, primitive, NULL, 0, arena, &batch, err)    once
+ *     skin_batch_build(rig, &source, arena, &batch, err)                     once
  *     skin_work_build(batches, count, arena, &work, err)                     once a run
  *     skin_palette(&batch, &pose, origin, &work)                             a pose
  *     skin_vertices(&batch, &pose, simd, &work, position, normal)
@@ -45,9 +45,15 @@ typedef struct SkinWork {
     Vec3 *position, *normal; /* morphed vertices */
 } SkinWork;
 
-/* Vertices of one primitive: those of the list, in its order, or all where `vertex` is NULL. */
-NODISCARD Status skin_batch_build(const Rig *rig, int node, int primitive, const int *vertex,
-                                  int vertex_count, Arena *arena, SkinBatch *out, Error *err);
+/* Vertices of one primitive of a mesh-bearing node: those of the list, in its order, or all. */
+typedef struct SkinSource {
+    int node, primitive;
+    const int *vertex; /* (vertex_count), or NULL: all */
+    int vertex_count;
+} SkinSource;
+
+NODISCARD Status skin_batch_build(const Rig *rig, const SkinSource *source, Arena *arena,
+                                  SkinBatch *out, Error *err);
 /* Work that is large enough for each of the batches. */
 NODISCARD Status skin_work_build(const SkinBatch *batch, int count, Arena *arena, SkinWork *out,
                                  Error *err);

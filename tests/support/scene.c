@@ -304,5 +304,5 @@ Status scene_build(const Rig *rig, const BakeSpec *spec, Arena *arena, const Bak
                                                             &scene_solver, &scene_solver};
     const BakeOptions options = {.simd = simd_level_best()};
 
-    return bake_build_with(rig, spec, &options, solver, arena, out, err);
+    return bake_build_with(&(BakeDesc){rig, spec, &options, solver}, arena, out, err);
 }

@@ -19,7 +19,8 @@ static void skin_strip(Arena *arena, const Rig *rig, const Pose *pose, SimdLevel
     SkinBatch batch;
     SkinWork work;
 
-    CHECK_INT(skin_batch_build(rig, SCENE_STRIP, 0, NULL, 0, arena, &batch, &err), ==, STATUS_OK);
+    CHECK_INT(skin_batch_build(rig, &(SkinSource){.node = SCENE_STRIP}, arena, &batch, &err), ==,
+              STATUS_OK);
     CHECK_INT(skin_work_build(&batch, 1, arena, &work, &err), ==, STATUS_OK);
     skin_palette(&batch, pose, skin_origin(&batch, pose), &work);
     skin_vertices(&batch, pose, simd, &work, out, NULL);
@@ -98,7 +99,8 @@ TEST(skinning, weights_blend_where_joints_take_a_vertex)
     node[1].rest.scale = vec3(2.0f, 2.0f, 2.0f);
     CHECK_INT(rig_finish(&rig, &arena, &err), ==, STATUS_OK);
     Pose pose = pose_of(&rig, &arena);
-    CHECK_INT(skin_batch_build(&rig, 0, 0, NULL, 0, &arena, &batch, &err), ==, STATUS_OK);
+    CHECK_INT(skin_batch_build(&rig, &(SkinSource){.node = 0}, &arena, &batch, &err), ==,
+              STATUS_OK);
     CHECK_INT(skin_work_build(&batch, 1, &arena, &work, &err), ==, STATUS_OK);
     skin_palette(&batch, &pose, skin_origin(&batch, &pose), &work);
     skin_vertices(&batch, &pose, SIMD_SCALAR, &work, &out, NULL);
@@ -130,7 +132,8 @@ TEST(skinning, morph_targets_are_added_before_and_normals_go_by_cofactors)
     node[0].rest.scale = vec3(2.0f, 1.0f, 1.0f);
     CHECK_INT(rig_finish(&rig, &arena, &err), ==, STATUS_OK);
     Pose pose = pose_of(&rig, &arena);
-    CHECK_INT(skin_batch_build(&rig, 0, 0, NULL, 0, &arena, &batch, &err), ==, STATUS_OK);
+    CHECK_INT(skin_batch_build(&rig, &(SkinSource){.node = 0}, &arena, &batch, &err), ==,
+              STATUS_OK);
     CHECK_INT(skin_work_build(&batch, 1, &arena, &work, &err), ==, STATUS_OK);
     pose.morph_weight[0] = 0.5f;
     skin_palette(&batch, &pose, skin_origin(&batch, &pose), &work);
@@ -169,13 +172,14 @@ TEST(skinning, a_part_is_the_whole_at_those_vertices_and_every_instruction_set_a
             skin_strip(&arena, rig, &pose, (SimdLevel)level, other);
             CHECK(memcmp(whole, other, sizeof whole) == 0);
         }
-        CHECK_INT(skin_batch_build(rig, SCENE_STRIP, 0, vertex, 3, &arena, &batch, &err), ==,
-                  STATUS_OK);
+        CHECK_INT(
+            skin_batch_build(rig, &(SkinSource){SCENE_STRIP, 0, vertex, 3}, &arena, &batch, &err),
+            ==, STATUS_OK);
         CHECK_INT(batch.joint_count, <=, 3);
         CHECK_INT(skin_work_build(&batch, 1, &arena, &work, &err), ==, STATUS_OK);
         // the origin of the whole, whose first joint may be another
         SkinBatch all;
-        CHECK_INT(skin_batch_build(rig, SCENE_STRIP, 0, NULL, 0, &arena, &all, &err), ==,
+        CHECK_INT(skin_batch_build(rig, &(SkinSource){.node = SCENE_STRIP}, &arena, &all, &err), ==,
                   STATUS_OK);
         skin_palette(&batch, &pose, skin_origin(&all, &pose), &work);
         skin_vertices(&batch, &pose, SIMD_SCALAR, &work, part, NULL);
