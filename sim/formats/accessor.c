@@ -239,7 +239,7 @@ static uint32_t *read_sparse_indices(Gltf *gltf, const GltfAccessor *accessor)
 
 static bool locate_sparse_values(Gltf *gltf, const GltfAccessor *accessor, Elements *out)
 {
-    size_t size = (size_t)(accessor->width * accessor->component_size);
+    size_t size = (size_t)accessor->width * (size_t)accessor->component_size;
 
     *out = (Elements){.count = accessor->sparse_count,
                       .width = accessor->width,
@@ -300,7 +300,7 @@ static bool locate_elements(Gltf *gltf, const GltfAccessor *accessor, int width,
     if (accessor->view < 0)
         return true;
     return locate(gltf, accessor->view, accessor->offset,
-                  (size_t)(width * accessor->component_size), out);
+                  (size_t)width * (size_t)accessor->component_size, out);
 }
 
 bool accessor_read_floats(Gltf *gltf, int index, int width, float *out)

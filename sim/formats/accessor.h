@@ -22,15 +22,15 @@ typedef enum AccessorUse {
 void gltf_read_accessors(Gltf *gltf);
 
 /* Is the data behind this accessor missing (a side file that is not there)? */
-bool accessor_is_missing(const Gltf *gltf, int accessor);
+bool accessor_is_missing(const Gltf *gltf, int index);
 
 /* The accessor's numbers as floats in the asset's arena, `width` an element, converted; the same
  * array again for the same accessor and use. NULL after a failure, for missing data, and for a
  * clip's accessor that is not of this width or not finite. */
-const float *accessor_floats(Gltf *gltf, int accessor, int width, AccessorUse use);
+const float *accessor_floats(Gltf *gltf, int index, int width, AccessorUse use);
 /* Key times in double, NULL unless they are finite and rise strictly. */
-const double *accessor_times(Gltf *gltf, int accessor);
+const double *accessor_times(Gltf *gltf, int index);
 
 /* Into the caller's memory (count width), unconverted. False after a failure. */
-bool accessor_read_floats(Gltf *gltf, int accessor, int width, float *out);
-bool accessor_read_integers(Gltf *gltf, int accessor, int width, uint32_t *out);
+bool accessor_read_floats(Gltf *gltf, int index, int width, float *out);
+bool accessor_read_integers(Gltf *gltf, int index, int width, uint32_t *out);

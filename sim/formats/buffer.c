@@ -33,19 +33,19 @@ const char *gltf_uri_path(Arena *arena, const char *uri)
 {
     size_t size = strlen(uri);
     char *path = size < 1024 ? arena_text(arena, uri, size) : NULL;
-    char *out = path;
+    uint8_t *out = (uint8_t *)path;
 
     if (!path)
         return NULL;
     for (const char *in = uri; *in; out++) {
         int high = *in == '%' ? hex_digit(in[1]) : -1;
         int low = high >= 0 ? hex_digit(in[2]) : -1;
-        *out = low >= 0 ? (char)(high * 16 + low) : *in;
+        *out = low >= 0 ? (uint8_t)(high * 16 + low) : (uint8_t)*in;
         in += low >= 0 ? 3 : 1;
     }
     *out = '\0';
     // a code for zero would end the path early
-    if (strlen(path) != (size_t)(out - path))
+    if (strlen(path) != (size_t)(out - (uint8_t *)path))
         return NULL;
     while (path[0] == '.' && path[1] == '/')
         path += 2;

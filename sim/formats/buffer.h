@@ -10,9 +10,9 @@ void gltf_read_buffers(Gltf *gltf);
 void gltf_read_views(Gltf *gltf);
 
 /* Is the data behind this view missing? */
-bool gltf_view_is_missing(const Gltf *gltf, int view);
+bool gltf_view_is_missing(const Gltf *gltf, int index);
 /* All bytes of a view; empty after a failure. Compressed ones are decoded once. */
-Bytes gltf_view_bytes(Gltf *gltf, int view);
+Bytes gltf_view_bytes(Gltf *gltf, int index);
 
 /* A relative URI as a path: percent codes decoded, "./" dropped; NULL where it is no relative path
  * inside the main file's folder (another scheme, absolute, "..", backslash) or too long. */

@@ -37,7 +37,7 @@ bool springs_open(Springs *springs, int spring_count, int collider_count);
 bool springs_count_joints(Springs *springs, int count);
 
 /* A segment from these parameters, in metres, Y up. */
-RigSegment springs_segment(Springs *springs, int head, int tail, const JointParameters *joint);
+RigSegment springs_segment(Springs *springs, int head, int tail, const JointParameters *given);
 
 /* Let spring `index` rotate `head` and what lies between it and `tail` (-1: only the head). Where
  * one of them has another spring already, nothing changes and that node comes back, else -1. */

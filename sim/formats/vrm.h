@@ -13,7 +13,7 @@ void vrm_read(Gltf *gltf, Rig *rig);
 /* VRM 0.x (vrm0.c). `vrm` is the extension's object. */
 void vrm0_read(Gltf *gltf, const JsonReader *vrm, Rig *rig);
 /* VRMC_springBone (vrm_spring.c). */
-void vrm_read_springs(Gltf *gltf, const JsonReader *springs, Rig *rig);
+void vrm_read_springs(Gltf *gltf, const JsonReader *extension, Rig *rig);
 /* VRMC_node_constraint of all nodes (vrm_constraint.c). */
 void vrm_read_constraints(Gltf *gltf, Rig *rig);
 
