@@ -153,11 +153,11 @@ class Contract(unittest.TestCase):
         self.call("GET", "/v1/jobs/{id}/frames", id=self.job)
         text = {"Accept": "application/x-ndjson"}
         self.call("GET", "/v1/jobs/{id}/frames", "?channels=joints", headers=text, id=self.job)
-        self.call("GET", "/v1/jobs/{id}/frames", "?channels=bones", id=self.job, expect=422)
+        self.call("GET", "/v1/jobs/{id}/frames", "?channels=bones", id=self.job, expect=400)
         self.call("GET", "/v1/jobs/{id}/measures", id=self.job)
         self.call("GET", "/v1/jobs/{id}/measures", headers={"Accept": "text/csv"}, id=self.job)
         self.call("GET", "/v1/measures", "?name=stretch.p99")
-        self.call("GET", "/v1/measures", "?since=yesterday", expect=422)
+        self.call("GET", "/v1/measures", "?since=yesterday", expect=400)
         self.call("GET", "/v1/jobs/{id}/export", "?format=glb", id=self.job)
         self.call("GET", "/v1/jobs/{id}/export", "?format=exe", id=self.job, expect=422)
         self.call("GET", "/v1/jobs/{id}/sheet.png", id=self.job)
