@@ -62,11 +62,13 @@ Camera camera_look(PictureView view, Vec3 forward, const Box *box, int width, in
     camera.up = vec3_cross(camera.back, camera.right);
     Vec3 axis[3] = {camera.right, camera.up, camera.back};
     float reach[3];
-    for (int i = 0; i < 3; i++)
-        reach[i] =
-            fabsf(axis[i].x) * half.x + fabsf(axis[i].y) * half.y + fabsf(axis[i].z) * half.z;
+    // what stands upright is round rather than a box
+    for (int i = 0; i < 3; i++) {
+        float x = axis[i].x * half.x, z = axis[i].z * half.z;
+        reach[i] = fabsf(axis[i].y) * half.y + sqrtf(x * x + z * z);
+    }
     float high = larger(reach[1], reach[0] / aspect);
-    float distance = reach[2] + larger(high, 1e-3f) * 1.06f / tangent;
+    float distance = 0.6f * reach[2] + larger(high, 1e-3f) * 1.06f / tangent;
 
     camera.eye = vec3_add_scaled(centre, camera.back, distance);
     camera.scale = 0.5f * (float)height / tangent;

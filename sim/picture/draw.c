@@ -10,7 +10,7 @@ const Vec3 draw_inside_color = {0.55f, 0.05f, 0.50f};
 
 Vec3 draw_stretch_color(float stretch)
 {
-    static const Vec3 stop[] = {{0.50f, 0.52f, 0.56f},
+    static const Vec3 stop[] = {{0.62f, 0.66f, 0.72f},
                                 {0.06f, 0.32f, 0.72f},
                                 {0.08f, 0.52f, 0.14f},
                                 {0.92f, 0.68f, 0.03f},
@@ -32,8 +32,8 @@ static Vec3 vertex_color(const SceneMesh *mesh, int v, DrawColors colors)
     if (mesh->touched[v])
         return draw_stretch_color(mesh->stretch[v]);
     // what stands still steps back
-    float grey = 0.3f * (mesh->color.x + mesh->color.y + mesh->color.z) / 3.0f + 0.24f;
-    return vec3_lerp(mesh->color, vec3(grey, grey, grey), 0.8f);
+    float grey = 0.6f * (mesh->color.x + mesh->color.y + mesh->color.z) / 3.0f + 0.10f;
+    return vec3_lerp(mesh->color, vec3(grey, grey, grey), 0.65f);
 }
 
 Status draw_meshes(const Scene *scene, DrawColors colors, const Camera *camera, Arena *scratch,
@@ -69,36 +69,56 @@ static float pen(const Raster *raster)
     return size > 0.5f ? size : 0.5f;
 }
 
-static void draw_line(Raster *raster, const Camera *camera, Vec3 a, Vec3 b, Vec3 color,
-                      RasterHidden hidden)
-{
-    RasterVertex from = camera_project(camera, a), to = camera_project(camera, b);
+/* Chains lie inside the hair they move: what hides them there is thinner than this much of the
+ * distance. */
+static const float chain_slack = 0.03f;
 
-    from.color = color;
-    raster_line(raster, from, to, (hidden == RASTER_DASHED ? 2.4f : 3.6f) * pen(raster), hidden);
+/* A centimetre, but never so small or large that it is lost or in the way. */
+static float ball_radius(const Raster *raster, const Camera *camera, const RasterVertex *centre,
+                         bool is_far)
+{
+    float radius = 0.010f * camera->scale * centre->w;
+    float largest = (is_far ? 2.0f : 5.0f) * pen(raster), smallest = 1.6f * pen(raster);
+
+    radius = radius > smallest ? radius : smallest;
+    return radius < largest ? radius : largest;
 }
 
 void draw_segments(const Scene *scene, const Camera *camera, Raster *raster)
 {
-    for (int s = 0; s < scene->segment_count; s++)
-        draw_line(raster, camera, scene->segment[s].head, scene->segment[s].tail, draw_chain_color,
-                  RASTER_ON_TOP);
+    for (int s = 0; s < scene->segment_count; s++) {
+        RasterVertex head = camera_project(camera, scene->segment[s].head);
+        RasterVertex tail = camera_project(camera, scene->segment[s].tail);
+        bool is_far = raster_hides(raster, &head, chain_slack);
+        head.color = draw_chain_color;
+        raster_line(raster, head, tail, (is_far ? 1.8f : 3.6f) * pen(raster), chain_slack);
+    }
     for (int s = 0; s < scene->segment_count; s++)
         for (int end = 0; end < 2; end++) {
             Vec3 at = end ? scene->segment[s].tail : scene->segment[s].head;
             RasterVertex centre = camera_project(camera, at);
+            bool is_far = raster_hides(raster, &centre, chain_slack);
             centre.color = end ? vec3(0.95f, 0.62f, 0.10f) : draw_chain_color;
-            raster_ball(raster, centre, 5.5f * pen(raster));
+            raster_ball(raster, centre, ball_radius(raster, camera, &centre, is_far));
         }
 }
 
 /* --- colliders --- */
 
+/* What a collider is drawn with. */
 typedef struct Wire {
     const Camera *camera;
     Raster *raster;
     Vec3 color;
 } Wire;
+
+static void draw_line(const Wire *wire, Vec3 a, Vec3 b)
+{
+    RasterVertex from = camera_project(wire->camera, a), to = camera_project(wire->camera, b);
+
+    from.color = wire->color;
+    raster_line(wire->raster, from, to, 1.8f * pen(wire->raster), 0.0f);
+}
 
 /* The part of a circle from angle 0 on that `turn` of a full one is. */
 static void draw_arc(const Wire *wire, Vec3 centre, Vec3 x, Vec3 y, float turn)
@@ -110,7 +130,7 @@ static void draw_arc(const Wire *wire, Vec3 centre, Vec3 x, Vec3 y, float turn)
         double s, c;
         scalar_sin_cos(6.283185307179586 * i / CIRCLE_SIDES, &s, &c);
         Vec3 point = vec3_add_scaled(vec3_add_scaled(centre, x, (float)c), y, (float)s);
-        draw_line(wire->raster, wire->camera, before, point, wire->color, RASTER_DASHED);
+        draw_line(wire, before, point);
         before = point;
     }
 }
@@ -138,10 +158,8 @@ static void draw_capsule(const Wire *wire, Vec3 a, Vec3 b, float radius)
         Vec3 side = i ? y : x;
         draw_arc(wire, b, side, cap, 0.5f);
         draw_arc(wire, a, side, vec3_scale(cap, -1.0f), 0.5f);
-        draw_line(wire->raster, wire->camera, vec3_add(a, side), vec3_add(b, side), wire->color,
-                  RASTER_DASHED);
-        draw_line(wire->raster, wire->camera, vec3_sub(a, side), vec3_sub(b, side), wire->color,
-                  RASTER_DASHED);
+        draw_line(wire, vec3_add(a, side), vec3_add(b, side));
+        draw_line(wire, vec3_sub(a, side), vec3_sub(b, side));
     }
 }
 
@@ -154,10 +172,8 @@ static void draw_plane(const Wire *wire, Vec3 point, Vec3 normal)
     for (int i = -5; i <= 5; i++) {
         float at = 0.1f * (float)i;
         Vec3 a = vec3_add_scaled(point, x, at), b = vec3_add_scaled(point, y, at);
-        draw_line(wire->raster, wire->camera, vec3_add_scaled(a, y, -0.5f),
-                  vec3_add_scaled(a, y, 0.5f), wire->color, RASTER_DASHED);
-        draw_line(wire->raster, wire->camera, vec3_add_scaled(b, x, -0.5f),
-                  vec3_add_scaled(b, x, 0.5f), wire->color, RASTER_DASHED);
+        draw_line(wire, vec3_add_scaled(a, y, -0.5f), vec3_add_scaled(a, y, 0.5f));
+        draw_line(wire, vec3_add_scaled(b, x, -0.5f), vec3_add_scaled(b, x, 0.5f));
     }
 }
 

@@ -1,9 +1,10 @@
-/* Font: five by seven pixels, printable ASCII, for the labels of pictures. */
+/* Font: five by seven pixels and two below the line, printable ASCII, for the labels of pictures.
+ */
 #pragma once
 
 #include "picture/image.h"
 
-enum { FONT_WIDTH = 5, FONT_HEIGHT = 7, FONT_ADVANCE = 6 };
+enum { FONT_WIDTH = 5, FONT_HEIGHT = 9, FONT_ADVANCE = 6 };
 
 /* `scale` pixels a dot, the upper left corner at (x, y); what lies outside is cut off. Characters
  * that are not ASCII become question marks. */

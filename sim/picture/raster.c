@@ -143,16 +143,18 @@ static void stamp(Raster *raster, float cx, float cy, float radius, Vec3 color)
         }
 }
 
-static bool is_behind(const Raster *raster, float x, float y, float w)
+bool raster_hides(const Raster *raster, const RasterVertex *point, float slack)
 {
+    float x = point->x, y = point->y;
+
     if (!(x >= 0.0f && y >= 0.0f && x < (float)raster->width && y < (float)raster->height))
         return false;
     size_t at = (size_t)(int)y * (size_t)raster->width + (size_t)(int)x;
-    return raster->depth[at] > w;
+    // w is one over the distance
+    return raster->depth[at] * (1.0f - slack) > point->w;
 }
 
-void raster_line(Raster *raster, RasterVertex a, RasterVertex b, float thickness,
-                 RasterHidden hidden)
+void raster_line(Raster *raster, RasterVertex a, RasterVertex b, float thickness, float slack)
 {
     float dx = b.x - a.x, dy = b.y - a.y;
     float length = sqrtf(dx * dx + dy * dy);
@@ -160,11 +162,10 @@ void raster_line(Raster *raster, RasterVertex a, RasterVertex b, float thickness
 
     for (int i = 0; i <= count && count > 0; i++) {
         float t = (float)i / (float)count;
-        float x = a.x + dx * t, y = a.y + dy * t;
-        bool is_gap = hidden == RASTER_DASHED && i % 12 >= 4;
-        if (is_gap && is_behind(raster, x, y, a.w + (b.w - a.w) * t))
+        RasterVertex at = {.x = a.x + dx * t, .y = a.y + dy * t, .w = a.w + (b.w - a.w) * t};
+        if (i % 14 >= 3 && raster_hides(raster, &at, slack))
             continue;
-        stamp(raster, x, y, 0.5f * thickness, a.color);
+        stamp(raster, at.x, at.y, 0.5f * thickness, a.color);
     }
 }
 

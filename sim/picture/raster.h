@@ -10,6 +10,8 @@
 #include "math/vec3.h"
 #include "picture/image.h"
 
+#include <stdbool.h>
+
 typedef struct Raster {
     int width, height;
     float *depth; /* greatest w so far      (width height) */
@@ -31,12 +33,11 @@ void raster_clear(Raster *raster);
 void raster_triangle(Raster *raster, const RasterVertex *a, const RasterVertex *b,
                      const RasterVertex *c);
 
-typedef enum RasterHidden { RASTER_ON_TOP, RASTER_DASHED } RasterHidden;
-
-/* A line `thickness` samples wide. Where something nearer is in front it is drawn all the same, or
- * dashed. */
-void raster_line(Raster *raster, RasterVertex a, RasterVertex b, float thickness,
-                 RasterHidden hidden);
+/* A line `thickness` samples wide, dashed where it is `slack` times its distance or more behind
+ * what was drawn. */
+void raster_line(Raster *raster, RasterVertex a, RasterVertex b, float thickness, float slack);
+/* Is something that much in front of this point? */
+bool raster_hides(const Raster *raster, const RasterVertex *point, float slack);
 /* A ball's disc with a light on it, over everything. */
 void raster_ball(Raster *raster, RasterVertex centre, float radius);
 

@@ -165,6 +165,69 @@ static void measure_stretch(SceneMesh *mesh)
     }
 }
 
+/* --- normals --- */
+
+typedef struct Place {
+    Vec3 point;
+    uint32_t vertex;
+} Place;
+
+static int compare_places(const void *a_, const void *b_)
+{
+    const Place *a = a_;
+    const Place *b = b_;
+
+    if (a->point.x != b->point.x)
+        return a->point.x < b->point.x ? -1 : 1;
+    if (a->point.y != b->point.y)
+        return a->point.y < b->point.y ? -1 : 1;
+    if (a->point.z != b->point.z)
+        return a->point.z < b->point.z ? -1 : 1;
+    return (a->vertex > b->vertex) - (a->vertex < b->vertex);
+}
+
+static void weld_vertices(SceneMesh *mesh, Arena *arena)
+{
+    int count = mesh->primitive->vertex_count;
+    uint32_t *weld = arena_array(arena, uint32_t, count);
+    size_t mark = arena_mark(arena);
+    Place *place = arena_array(arena, Place, count);
+
+    for (int v = 0; place && weld && v < count; v++)
+        place[v] = (Place){mesh->primitive->position[v], (uint32_t)v};
+    if (!place || !weld)
+        return;
+    qsort(place, (size_t)count, sizeof *place, compare_places);
+    for (int i = 0; i < count; i++) {
+        Place *before = &place[i > 0 ? i - 1 : 0];
+        bool is_same = before->point.x == place[i].point.x && before->point.y == place[i].point.y &&
+                       before->point.z == place[i].point.z;
+        weld[place[i].vertex] = is_same ? weld[before->vertex] : place[i].vertex;
+        if (i == 0)
+            weld[place[i].vertex] = place[i].vertex;
+    }
+    arena_rewind(arena, mark);
+    mesh->weld = weld;
+}
+
+void scene_find_normals(SceneMesh *mesh)
+{
+    const RigPrimitive *primitive = mesh->primitive;
+
+    memset(mesh->normal, 0, sizeof(Vec3) * (size_t)primitive->vertex_count);
+    for (int i = 0; i + 2 < primitive->index_count; i += 3) {
+        const uint32_t *v = primitive->index + i;
+        Vec3 a = mesh->position[v[0]];
+        Vec3 n = vec3_cross(vec3_sub(mesh->position[v[1]], a), vec3_sub(mesh->position[v[2]], a));
+        for (int k = 0; k < 3; k++) {
+            Vec3 *sum = &mesh->normal[mesh->weld[v[k]]];
+            *sum = vec3_add(*sum, n);
+        }
+    }
+    for (int v = 0; v < primitive->vertex_count; v++)
+        mesh->normal[v] = vec3_normalize_or(mesh->normal[mesh->weld[v]], vec3(0.0f, 1.0f, 0.0f));
+}
+
 /* --- posing --- */
 
 static void skin_meshes(Scene *scene)
@@ -178,11 +241,17 @@ static void skin_meshes(Scene *scene)
                       mesh->normal);
         for (int v = 0; v < mesh->batch.vertex_count; v++)
             mesh->position[v] = dvec3_float(dvec3_add(origin, dvec3_from(mesh->position[v])));
+        if (mesh->weld)
+            scene_find_normals(mesh);
     }
 }
 
 static Status open_rest(Scene *scene, Arena *arena, Error *err)
 {
+    for (int m = 0; m < scene->mesh_count; m++)
+        if (!scene->mesh[m].primitive->normal ||
+            (scene->mesh[m].channel >= 0 && scene->joint_count == 0))
+            weld_vertices(&scene->mesh[m], arena);
     skin_meshes(scene);
     for (int m = 0; m < scene->mesh_count; m++) {
         SceneMesh *mesh = &scene->mesh[m];

@@ -17,6 +17,8 @@ typedef struct SceneMesh {
     int channel;     /* of its positions in the frames, -1: skinned */
     Vec3 *position;  /* scene, metres                  (vertex_count) */
     Vec3 *normal;    /* unit                           (vertex_count) */
+    uint32_t *weld;  /* first vertex in the same place at rest, for meshes without normals
+                        (vertex_count), else NULL */
     bool *touched;   /* moved by a simulation          (vertex_count) */
     float *stretch;  /* greatest of a vertex's edges   (vertex_count) */
     int edge_count;
@@ -56,5 +58,8 @@ typedef struct Scene {
 NODISCARD Status scene_open(const Rig *rig, Bytes frames, const PictureOptions *options,
                             Arena *arena, Scene *out, Error *err);
 NODISCARD Status scene_pose(Scene *scene, int frame, Error *err);
+/* Normals of a mesh that has none of its own in this pose: the sum of the triangles' around each
+ * place, by area. */
+void scene_find_normals(SceneMesh *mesh);
 /* The box of what simulations move, or of everything. */
 Box scene_box(const Scene *scene, bool is_whole);

@@ -215,21 +215,6 @@ void scene_apply_joints(Scene *scene, const FrameData *data)
     pose_update_world(rig, &scene->pose);
 }
 
-/* Normals of points without a pose: the sum of the triangles' around each, by area. */
-static void find_normals(SceneMesh *mesh)
-{
-    const RigPrimitive *primitive = mesh->primitive;
-
-    memset(mesh->normal, 0, sizeof(Vec3) * (size_t)primitive->vertex_count);
-    for (int i = 0; i + 2 < primitive->index_count; i += 3) {
-        const uint32_t *v = primitive->index + i;
-        Vec3 a = mesh->position[v[0]];
-        Vec3 n = vec3_cross(vec3_sub(mesh->position[v[1]], a), vec3_sub(mesh->position[v[2]], a));
-        for (int k = 0; k < 3; k++)
-            mesh->normal[v[k]] = vec3_add(mesh->normal[v[k]], n);
-    }
-}
-
 void scene_apply_points(Scene *scene, const FrameData *data)
 {
     for (int m = 0; m < scene->mesh_count; m++) {
@@ -238,8 +223,8 @@ void scene_apply_points(Scene *scene, const FrameData *data)
 
         for (int v = 0; value && v < mesh->batch.vertex_count; v++)
             mesh->position[v] = vec3(value[3 * v], value[3 * v + 1], value[3 * v + 2]);
-        if (value && scene->joint_count == 0)
-            find_normals(mesh);
+        if (value && mesh->weld)
+            scene_find_normals(mesh);
     }
     if (scene->segment_channel < 0) {
         place_spring_segments(scene);
