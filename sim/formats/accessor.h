@@ -10,7 +10,6 @@ typedef enum AccessorUse {
     USE_POSITION,
     USE_NORMAL,
     USE_TEXCOORD,
-    USE_MATRIX,      /* 16 floats, as they are */
     USE_TRANSLATION, /* from here on: clips */
     USE_ROTATION,
     USE_SCALE,

@@ -11,6 +11,7 @@ struct Bundle {
     zip_int64_t entry_count;
     zip_int64_t model;  /* entry */
     size_t folder_size; /* of the model's path up to its last '/', that included */
+    Bytes *unpacked;    /* what was asked for already (entry_count) */
 };
 
 bool bundle_matches(Bytes file)
@@ -163,6 +164,9 @@ static Status find_model(Bundle *bundle, Error *err)
         return error_set(err, STATUS_INVALID, "it holds no model (.glb, .vrm, .gltf)");
     const char *slash = strrchr(model, '/');
     bundle->folder_size = slash ? (size_t)(slash + 1 - model) : 0;
+    bundle->unpacked = calloc((size_t)bundle->entry_count, sizeof *bundle->unpacked);
+    if (!bundle->unpacked)
+        return error_set(err, STATUS_NO_MEMORY, "no memory for a zip");
     return STATUS_OK;
 }
 
@@ -170,6 +174,11 @@ static Status unpack(Bundle *bundle, zip_int64_t index, Arena *arena, Bytes *out
 {
     zip_stat_t stat;
 
+    // many buffers may name one file
+    if (bundle->unpacked[index].data) {
+        *out = bundle->unpacked[index];
+        return STATUS_OK;
+    }
     if (check_entry(bundle, index, &stat, err))
         return err->status;
     uint8_t *data = arena_scratch(arena, uint8_t, stat.size + 1);
@@ -179,7 +188,7 @@ static Status unpack(Bundle *bundle, zip_int64_t index, Arena *arena, Bytes *out
     zip_int64_t got = read_entry(bundle, index, data, stat.size + 1);
     if (got < 0 || (zip_uint64_t)got != stat.size)
         return error_set(err, STATUS_INVALID, "the entry \"%.200s\" is damaged", stat.name);
-    *out = (Bytes){data, stat.size};
+    bundle->unpacked[index] = *out = (Bytes){data, stat.size};
     return STATUS_OK;
 }
 
@@ -227,6 +236,7 @@ void bundle_close(Bundle *bundle)
         return;
     if (bundle->zip)
         zip_discard(bundle->zip);
+    free(bundle->unpacked);
     free(bundle);
 }
 

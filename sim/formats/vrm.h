@@ -2,7 +2,8 @@
  * constraints, of VRM 1.0 (VRMC_vrm, VRMC_springBone, VRMC_springBone_extended_collider,
  * VRMC_node_constraint), of VRM 0.x (VRM) and the humanoid of VRMC_vrm_animation.
  *
- * What is wrong with one bone, collider or chain costs that one and a warning, never the file. */
+ * A bone, collider or chain that names what does not exist, or breaks a rule, costs that one and a
+ * warning, never the file. Values of the wrong type are refused by their pointer. */
 #pragma once
 
 #include "formats/gltf.h"

@@ -113,6 +113,35 @@ TEST(bundle, finds_side_files_in_the_models_folder)
     archive_drop(&zip);
 }
 
+/* A thousand copies of one megabyte are more than reading a file of 4 MiB may use. */
+TEST(bundle, unpacks_a_file_once_however_many_buffers_name_it)
+{
+    Archive zip = archive_begin();
+    Reading reading = reading_open();
+    Error err = {0};
+    Text text = text_open(1 << 20, &err);
+    size_t size = (size_t)1 << 20;
+    uint8_t *data = malloc(size);
+
+    for (size_t i = 0; data && i < size; i++)
+        data[i] = (uint8_t)(i * i >> 7);
+    text_add(&text, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{}],\"buffers\":[");
+    for (int i = 0; i < 1000; i++)
+        text_format(&text, "%s{\"byteLength\":%zu,\"uri\":\"m.bin\"}", i ? "," : "", size);
+    text_add(&text, "]}");
+    archive_text(&zip, "model.gltf", text_string(&text));
+    archive_add(&zip, "m.bin", data, size, ZIP_CM_STORE);
+    archive_end(&zip);
+    reading.options.limits.file_size = (int64_t)4 << 20;
+    CHECK_INT(reading_bytes(&reading, zip.data, zip.size), ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+    CHECK_INT(reading.rig->warnings.count, ==, 0);
+    free(data);
+    text_close(&text);
+    reading_close(&reading);
+    archive_drop(&zip);
+}
+
 TEST(bundle, drops_the_meshes_when_the_binary_is_missing)
 {
     Archive zip = archive_begin();

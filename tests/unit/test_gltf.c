@@ -815,6 +815,9 @@ TEST(gltf, limits_what_grows_without_data)
               "4000000,'type':'VEC3','componentType':5121,'sparse':{'count':1,'indices':{"
               "'bufferView':0,'componentType':5121},'values':{'bufferView':0}}}]}",
          STATUS_LIMIT, "the morph targets have more than 32000000 offsets"},
+        {HEAD "'nodes':[{}],'skins':[{'joints':[0],'inverseBindMatrices':0}],'accessors':[{'count':"
+              "2147483647,'type':'MAT4','componentType':5126}]}",
+         STATUS_LIMIT, "skin 0: the skins have more than 1048576 inverse bind matrices"},
     };
 
     CHECK_REFUSALS(cases);

@@ -97,6 +97,22 @@ TEST(vrm, tail_of_skipped_nodes_is_their_whole_transform)
     reading_close(&reading);
 }
 
+/* Node 2 is the root, 0 its child, 1 the child of that. */
+TEST(vrm, finds_chains_whose_children_come_before_their_parents)
+{
+    Reading reading = reading_open();
+
+    CHECK_INT(read_vrm(&reading,
+                       "'nodes':[{'translation':[0,1,0],'children':[1]},{'translation':[0,2,0]},"
+                       "{'children':[0]}],",
+                       "'VRMC_springBone':{'springs':[{'joints':[{'node':2},{'node':0},{'node':1}]}"
+                       "]}"),
+              ==, STATUS_OK);
+    CHECK_INT(reading.rig->spring[0].segment_count, ==, 2);
+    check_vec3(reading.rig->spring[0].segment[1].tail_offset, 0, 2, 0);
+    reading_close(&reading);
+}
+
 TEST(vrm, lists_of_one_joint_and_of_none_are_no_error)
 {
     Reading reading = reading_open();
