@@ -222,8 +222,11 @@ static void report_part(Report *report, const TallyState *state, const PartsStat
         part->ops->measure(part->model, parts->part[index].state, &report->sink);
 }
 
-static Status open_report(const TallyModel *tally, Arena *arena, Report *out, Error *err)
+/* Room for everything that can be said of the report's tally. */
+static Status make_room(Report *report, Error *err)
 {
+    const TallyModel *tally = report->tally;
+    Arena *arena = report->arena;
     int targets = 0, chains = 0, edges = 0, count = tally->parts->count;
 
     for (int i = 0; i < count; i++) {
@@ -233,33 +236,31 @@ static Status open_report(const TallyModel *tally, Arena *arena, Report *out, Er
     }
     int rows = 8 * targets + chains + 2 * count + SOLVER_ROWS * chains;
     int series = 2 * count + SOLVER_SERIES * chains;
-    Report report = {.tally = tally, .arena = arena};
-    report.warnings = warnings_open(arena, WARNING_CAPACITY);
-    report.histogram = arena_array(arena, MeasureHistogram, targets);
-    report.worst = arena_array(arena, MeasureEdge, WORST_EDGES * (size_t)count);
-    report.value = arena_array(arena, float, edges);
-    report.keys = arena_array(arena, uint32_t, edges);
-    report.sink = (MeasureSink){.arena = arena,
-                                .row_capacity = rows,
-                                .series_capacity = series,
-                                .row = arena_array(arena, MeasureRow, rows),
-                                .series = arena_array(arena, MeasureSeries, series)};
-    if (!report.warnings.capacity || !report.histogram || !report.worst || !report.value ||
-        !report.keys || !report.sink.row || !report.sink.series)
+    report->warnings = warnings_open(arena, WARNING_CAPACITY);
+    report->histogram = arena_array(arena, MeasureHistogram, targets);
+    report->worst = arena_array(arena, MeasureEdge, WORST_EDGES * (size_t)count);
+    report->value = arena_array(arena, float, edges);
+    report->keys = arena_array(arena, uint32_t, edges);
+    report->sink = (MeasureSink){.arena = arena,
+                                 .row_capacity = rows,
+                                 .series_capacity = series,
+                                 .row = arena_array(arena, MeasureRow, rows),
+                                 .series = arena_array(arena, MeasureSeries, series),
+                                 .warnings = &report->warnings};
+    if (!report->warnings.capacity || !report->histogram || !report->worst || !report->value ||
+        !report->keys || !report->sink.row || !report->sink.series)
         return error_set(err, STATUS_NO_MEMORY, "no room for the measures of %d simulations",
                          count);
-    *out = report;
     return STATUS_OK;
 }
 
 Status tally_report(const TallyModel *tally, const TallyState *state, const PartsState *parts,
                     Arena *arena, Measures *out, Error *err)
 {
-    Report report = {0};
+    Report report = {.tally = tally, .arena = arena};
 
-    if (open_report(tally, arena, &report, err))
+    if (make_room(&report, err))
         return err->status;
-    report.sink.warnings = &report.warnings;
     for (int i = 0; i < tally->parts->count; i++)
         report_part(&report, state, parts, i);
     if (report.sink.dropped)
