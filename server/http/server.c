@@ -23,6 +23,8 @@ struct Server {
 };
 
 /* The library's own complaints: counted, and at most one a second logged. */
+static void complain(void *server_, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
+
 static void complain(void *server_, const char *format, va_list arguments)
 {
     Server *server = server_;
