@@ -173,8 +173,8 @@ static void add_ponytail(const AvatarRig *rig, SampleMesh *mesh)
                  .end = 0.3f,
                  .width = 0.034f,
                  .height = 0.028f,
-                 .root = 0.42f,
-                 .belly = 0.4f,
+                 .root = 0.34f,
+                 .belly = 0.5f,
                  .rings = 28,
                  .sides = 12};
 
@@ -222,7 +222,7 @@ static void add_combed(const AvatarRig *rig, const Shape *cap, SampleMesh *mesh)
         {0.012f, 1.572f, 0.084f},  {0.037f, 1.567f, 0.074f},  {0.061f, 1.552f, 0.058f},
         {0.083f, 1.533f, 0.034f},  {0.098f, 1.515f, 0.006f},  {0.098f, 1.490f, -0.030f},
         {0.088f, 1.455f, -0.048f}, {0.066f, 1.425f, -0.072f}, {0.026f, 1.410f, -0.090f}};
-    const Vec3 end = {0.0f, 1.556f, -0.118f};
+    const Vec3 end = {0.0f, 1.553f, -0.112f};
     int first_vertex = mesh->vertex_count, first_index = mesh->index_count;
 
     for (int i = 0; i < COUNT(start); i++) {
@@ -253,11 +253,11 @@ static void add_combed(const AvatarRig *rig, const Shape *cap, SampleMesh *mesh)
 void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
 {
     static const Strand long_strand[] = {{0.0f, 0.0f, 0.0f, 1.0f},
-                                         {0.6f, 0.3f, 0.5f, 0.7f},
-                                         {-0.6f, 0.2f, 0.8f, 0.7f},
+                                         {0.5f, 0.3f, 0.5f, 0.7f},
+                                         {-0.5f, 0.2f, 0.8f, 0.7f},
                                          {0.1f, 0.9f, 1.2f, 0.6f}};
     static const Strand short_strand[] = {
-        {0.0f, 0.0f, 0.0f, 1.0f}, {0.6f, 0.2f, 0.3f, 0.7f}, {-0.6f, 0.2f, 0.5f, 0.7f}};
+        {0.0f, 0.0f, 0.0f, 1.0f}, {0.5f, 0.2f, 0.3f, 0.7f}, {-0.5f, 0.2f, 0.5f, 0.7f}};
     SampleMesh *hair = &parts->mesh[MATERIAL_HAIR];
     Shape cap = {COUNT(cap_piece), cap_piece, true};
     ShapeGrid cap_grid = {
@@ -266,8 +266,8 @@ void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
                  .end = 0.2f,
                  .width = 0.018f,
                  .height = 0.010f,
-                 .root = 0.5f,
-                 .belly = 0.35f,
+                 .root = 0.36f,
+                 .belly = 0.5f,
                  .rings = 22,
                  .sides = 10};
     Lock front = side;
@@ -286,8 +286,8 @@ void avatar_add_hair(const AvatarRig *rig, Arena *arena, AvatarParts *parts)
 
     // the band that holds the ponytail
     SampleMesh *band = &parts->mesh[MATERIAL_HAIR_BAND];
-    mesh_add_ring(band, &(MeshRing){.centre = {0.0f, 1.557f, -0.122f},
-                                    .u = {0.0f, 0.0205f, 0.003f},
+    mesh_add_ring(band, &(MeshRing){.centre = {0.0f, 1.5566f, -0.1256f},
+                                    .u = {0.0f, 0.0198f, 0.0053f},
                                     .v = {0.0205f, 0.0f, 0.0f},
                                     .width = 0.008f,
                                     .height = 0.006f,

@@ -13,7 +13,7 @@ typedef struct ColliderDesc {
 } ColliderDesc;
 
 static const ColliderDesc collider_desc[] = {
-    {JOINT_HEAD, GROUP_HEAD, false, {0.0f, 1.500f, -0.010f}, {0.0f, 0.0f, 0.0f}, 0.088f},
+    {JOINT_HEAD, GROUP_HEAD, false, {0.0f, 1.500f, -0.010f}, {0.0f, 0.0f, 0.0f}, 0.082f},
     {JOINT_HEAD, GROUP_HEAD, false, {0.0f, 1.428f, 0.026f}, {0.0f, 0.0f, 0.0f}, 0.056f},
     {JOINT_NECK, GROUP_HEAD, true, {0.0f, 1.31f, -0.018f}, {0.0f, 1.40f, -0.010f}, 0.040f},
     {JOINT_UPPER_CHEST, GROUP_TORSO, true, {0.046f, 1.205f, 0.0f}, {-0.046f, 1.205f, 0.0f}, 0.090f},
