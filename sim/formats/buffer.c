@@ -70,7 +70,10 @@ static int base64_digit(char c)
 static Bytes decode_base64(Gltf *gltf, const char *text, int buffer)
 {
     size_t length = strlen(text);
+    int8_t digit_of[256];
 
+    for (int c = 0; c < 256; c++)
+        digit_of[c] = (int8_t)base64_digit((char)(unsigned char)c);
     while (length && text[length - 1] == '=')
         length--;
     uint8_t *out = gltf_scratch(gltf, uint8_t, length / 4 * 3 + 3);
@@ -79,7 +82,7 @@ static Bytes decode_base64(Gltf *gltf, const char *text, int buffer)
     uint32_t bits = 0;
     size_t size = 0;
     for (size_t i = 0; i < length; i++) {
-        int digit = base64_digit(text[i]);
+        int digit = digit_of[(uint8_t)text[i]];
         if (digit < 0) {
             gltf_fail(gltf, STATUS_INVALID, "buffer %d: character %zu of its data is no base64",
                       buffer, i);

@@ -268,21 +268,36 @@ static void check_asset_version(Gltf *gltf)
                   "only glTF 2 is read, and \"asset.version\" is not \"2.0\": export it again");
 }
 
+/* The place of the quote that ends the text beginning at `start`; the end where there is none. */
+static size_t find_end_of_text(Bytes json, size_t start)
+{
+    const uint8_t *at = json.data + start;
+    const uint8_t *end = json.data + json.size;
+
+    while (at < end && (at = memchr(at, '"', (size_t)(end - at)))) {
+        const uint8_t *before = at;
+        while (before > json.data + start && before[-1] == '\\')
+            before--;
+        // an odd number of backslashes escapes the quote
+        if ((at - before) % 2 == 0)
+            return (size_t)(at - json.data);
+        at++;
+    }
+    return json.size;
+}
+
 /* Every value but the last of a container has a comma behind it; counting those outside of texts
  * bounds what the parser will allocate. */
 static int64_t count_values(Bytes json)
 {
     int64_t count = 1;
-    bool is_in_text = false;
 
     for (size_t i = 0; i < json.size; i++) {
         uint8_t c = json.data[i];
         if (c == '"')
-            is_in_text = !is_in_text;
-        else if (is_in_text && c == '\\')
-            i++;
-        else if (!is_in_text && (c == ',' || c == '[' || c == '{'))
-            count++;
+            i = find_end_of_text(json, i + 1);
+        else
+            count += c == ',' || c == '[' || c == '{';
     }
     return count;
 }

@@ -823,6 +823,34 @@ TEST(gltf, limits_what_grows_without_data)
     CHECK_REFUSALS(cases);
 }
 
+/* Commas, brackets and braces in texts are no values, whatever is escaped there. */
+TEST(gltf, limits_the_values_of_the_json)
+{
+    Reading reading = reading_open();
+    Error err = {0};
+    Text text = text_open((size_t)1 << 26, &err);
+
+    text_add(&text,
+             "{\"asset\":{\"version\":\"2.0\",\"generator\":\"\\\\\\\",[\\\\\",\"copyright\":\"");
+    for (int i = 0; i < 1000 * 1000; i++)
+        text_add(&text, "[[,{,,,,,,");
+    text_add(&text, "\"},\"nodes\":[{}],\"extras\":[0");
+    size_t good = text_length(&text);
+    text_add(&text, "]}");
+    CHECK_INT(reading_bytes(&reading, text_string(&text), text_length(&text)), ==, STATUS_OK);
+    CHECK_OK(&reading.err);
+
+    text.buffer.size = good;
+    for (int i = 0; i < 1000 * 1000; i++)
+        text_add(&text, ",0,0,0,0,0,0,0,0");
+    text_add(&text, "]}");
+    CHECK_OK(&err);
+    CHECK_INT(reading_bytes(&reading, text_string(&text), text_length(&text)), ==, STATUS_LIMIT);
+    CHECK_EQUAL_TEXT(reading.err.message, "the JSON has more than 8000000 values");
+    text_close(&text);
+    reading_close(&reading);
+}
+
 /* A list that were walked by index would take 10^10 steps here. */
 TEST(gltf, reads_a_quarter_of_a_million_accessors)
 {
