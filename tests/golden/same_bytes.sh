@@ -59,6 +59,6 @@ for sample in "avatar" "layered"; do
     done
 done
 same head_turn "$folder/avatar.vrm" --procedural head_turn
-same walk "$folder/avatar.vrm" --clip Walk
+same walk "$folder/avatar.vrm" --clip walk
 same layered "$folder/layered.vrm" --procedural turn
 exit $failed
