@@ -2,11 +2,13 @@
 """Jobs: validated whole, run in order, moved only along the table of states."""
 
 import json
+import os
+import re
 import threading
 import time
 import unittest
 
-from support import Server, ServerTest, job, long_job, wait_until
+from support import BINARY, Server, ServerTest, frame_numbers, job, long_job, wait_until
 
 
 class Submitting(ServerTest):
@@ -238,22 +240,17 @@ class FirstFrame(ServerTest):
             read.request("GET", f"/v1/jobs/{job_id}/frames")
             response = read.getresponse()
             got = b""
-            while not frame_seen(got):
+            while not frame_numbers(got):
                 got += response.read1(65536)
             best.append(time.perf_counter() - start)
             read.close()
             post.close()
             self.server.wait(job_id)
         print(f"first frame after {[f'{1000 * t:.1f}' for t in best]} ms")
-        import os
-        if "asan" not in os.environ.get("BAKEHOUSE", "") and \
-                "tsan" not in os.environ.get("BAKEHOUSE", ""):
-            self.assertLess(min(best), 0.050)
-
-
-def frame_seen(data):
-    from support import frame_numbers
-    return bool(frame_numbers(data))
+        # 50 ms are promised on an idle machine, for a build without sanitizers
+        is_slow = re.search("asan|tsan", BINARY) is not None
+        is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
+        self.assertLess(min(best), 1.0 if is_slow or is_busy else 0.050)
 
 
 if __name__ == "__main__":
