@@ -8,6 +8,7 @@
  * keeps the velocity of its free step, less what points into the collider and what would stretch
  * the bone.
  */
+#include "math/scalar.h"
 #include "solvers/chains/kernel.h"
 
 enum {
@@ -17,7 +18,8 @@ enum {
 };
 
 static const float MIN_LEVER =
-    0.25f; /* a touch nearer to the head than this is pushed as if here */
+    0.25f;                         /* a touch nearer to the head than this is pushed as if here */
+static const float BEHIND = -0.3f; /* cosine to the side it came from: it has passed the axis */
 static const float TOLERANCE = 1e-6f; /* metres: passes end below it */
 
 typedef struct ChainsJoint {
@@ -49,7 +51,8 @@ typedef struct Walker {
 typedef struct Near {
     int slot;
     bool is_tail_only;
-    Vec3 side; /* zero: none */
+    Vec3 side;  /* the way out a moment ago, zero: none */
+    Vec3 entry; /* the side it came from in this step */
 } Near;
 
 struct ChainsJoint *chains_allocate_joints(Arena *arena, int count)
@@ -151,7 +154,8 @@ static bool is_zero(Vec3 a)
 }
 
 /* Gap and way out, seen from the side the segment came from: behind the axis the gap goes on
- * falling. */
+ * falling. A segment that slides round the collider turns its side with it, so only one that is
+ * more than a right angle off has passed through. */
 static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail, float radius)
 {
     Contact contact = near->is_tail_only ? collide_point(shape, tail, radius)
@@ -160,7 +164,7 @@ static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail, f
     if (is_zero(contact.normal)) {
         Vec3 bone = vec3_normalize_or(vec3_sub(tail, head), vec3(0.0f, -1.0f, 0.0f));
         contact.normal = is_zero(near->side) ? vec3_perpendicular(bone) : near->side;
-    } else if (!is_zero(near->side) && vec3_dot(contact.normal, near->side) < 0.0f) {
+    } else if (!is_zero(near->side) && vec3_dot(contact.normal, near->side) < BEHIND) {
         float room = shape->radius + radius;
         contact.gap = -(contact.gap + room) - room;
         contact.normal = vec3_scale(contact.normal, -1.0f);
@@ -227,6 +231,7 @@ static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
                          (w->chain->is_auto && w->model->collider[collider].is_on_head)};
         if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
             near.side = is_zero(*memory) ? find_side(w, i, k, head0, head) : *memory;
+        near.entry = near.side;
         out[count++] = near;
     }
     return count;
@@ -237,34 +242,81 @@ static const Shape *shape_of(const Walker *w, const Near *near)
     return &w->state->shape[1][w->block->slot[near->slot].collider];
 }
 
-/* Turn from a way that is free at the head, outwards, to where the passes left the tail, as far as
- * the segment stays free: what is left when passes do not converge. */
-static void turn_until_free(ChainsJoint *joint, const Shape *shape, const Near *near, Vec3 head)
+static Vec3 reject(Vec3 a, Vec3 unit)
 {
-    Contact root = collide_point(shape, head, joint->radius);
+    return vec3_add_scaled(a, unit, -vec3_dot(a, unit));
+}
 
-    if (root.gap < -TOLERANCE || is_zero(root.normal))
+/* The bone turned by an angle about its head, towards `way`. */
+static Vec3 turned_tail(const ChainsJoint *joint, Vec3 head, Vec3 bone, Vec3 way, double angle)
+{
+    double s, c;
+
+    scalar_sin_cos(angle, &s, &c);
+    Vec3 out = vec3_add_scaled(vec3_scale(bone, (float)c), way, (float)s);
+    return vec3_add_scaled(head, vec3_normalize_or(out, bone), joint->length);
+}
+
+/* The side a segment is seen from turns with it: what was the way out a moment ago says which of
+ * two opposite ways is out now. */
+static void follow_side(Near *near, const Contact *contact)
+{
+    if (!is_zero(near->side))
+        near->side = contact->normal;
+}
+
+/* The smallest turn that frees the segment, on the side it came from: for touches so deep that the
+ * way out changes on it, or against which moving the tail does nothing, such as a push along the
+ * bone. Nothing is done where the head itself lies in the collider. */
+static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, Vec3 head)
+{
+    enum { COARSE = 48, FINE = 16 };
+    const double step = 3.14159265358979323846 / COARSE;
+    Vec3 bone = vec3_normalize_or(vec3_sub(joint->tail, head), joint->rest);
+    Contact contact = see(shape, near, head, joint->tail, joint->radius);
+    Vec3 way = reject(contact.normal, bone);
+
+    if (collide_point(shape, head, joint->radius).gap < -1e-4f)
         return;
-    Vec3 bad = vec3_normalize_or(vec3_sub(joint->tail, head), joint->rest);
-    float low = 0.0f, high = 1.0f; // free at high
-    Vec3 best = root.normal;
-    for (int k = 0; k < 20; k++) {
-        float t = 0.5f * (low + high);
-        Vec3 out = vec3_normalize_or(vec3_lerp(bad, root.normal, t), root.normal);
-        Vec3 tail = vec3_add_scaled(head, out, joint->length);
+    if (vec3_length(way) < 0.3f)
+        way = reject(near->entry, bone);
+    if (vec3_length(way) < 0.1f)
+        way = reject(joint->rest, bone);
+    way = vec3_normalize_or(way, vec3_perpendicular(bone));
+    for (int k = 1; k <= COARSE; k++) {
+        double low = step * (k - 1), high = step * k; // free at high
+        Vec3 tail = turned_tail(joint, head, bone, way, high);
 
-        if (see(shape, near, head, tail, joint->radius).gap >= 0.0f) {
-            high = t;
-            best = out;
-        } else {
-            low = t;
+        if (see(shape, near, head, tail, joint->radius).gap < -TOLERANCE)
+            continue;
+        for (int j = 0; j < FINE; j++) {
+            double middle = 0.5 * (low + high);
+            Vec3 nearer = turned_tail(joint, head, bone, way, middle);
+            if (see(shape, near, head, nearer, joint->radius).gap < -TOLERANCE) {
+                low = middle;
+            } else {
+                high = middle;
+                tail = nearer;
+            }
         }
+        joint->tail = tail;
+        contact = see(shape, near, head, tail, joint->radius);
+        follow_side(near, &contact);
+        return;
     }
-    joint->tail = vec3_add_scaled(head, best, joint->length);
+}
+
+/* One push: the tail is moved so that the touched point comes free, and put back at its length. */
+static void push_tail(ChainsJoint *joint, const Contact *contact, Vec3 head)
+{
+    float lever = contact->u > MIN_LEVER ? contact->u : MIN_LEVER;
+    Vec3 tail = vec3_add_scaled(joint->tail, contact->normal, -contact->gap / lever);
+
+    joint->tail = hold_length(head, tail, joint->length, joint->rest);
 }
 
 /* Turn segment i about its head out of what it touches. */
-static void resolve(const Walker *w, int i, Vec3 head, const Near *near, int count)
+static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
 {
     ChainsJoint *joint = &w->joint[i];
     float worst = -1.0f;
@@ -272,21 +324,23 @@ static void resolve(const Walker *w, int i, Vec3 head, const Near *near, int cou
     for (int pass = 0; pass < MAX_PASSES && worst < -TOLERANCE; pass++) {
         worst = 0.0f;
         for (int k = 0; k < count; k++) {
-            Contact c = see(shape_of(w, &near[k]), &near[k], head, joint->tail, joint->radius);
+            const Shape *shape = shape_of(w, &near[k]);
+            Contact c = see(shape, &near[k], head, joint->tail, joint->radius);
+            bool is_turned = is_round(shape) && !near[k].is_tail_only;
+            bool is_deep = c.gap < -0.25f * (shape->radius + joint->radius);
 
-            if (!(c.gap < 0.0f))
+            if (!(c.gap < 0.0f)) {
+                follow_side(&near[k], &c);
                 continue;
-            float lever = c.u > MIN_LEVER ? c.u : MIN_LEVER;
-            Vec3 tail = vec3_add_scaled(joint->tail, c.normal, -c.gap / lever);
-            joint->tail = hold_length(head, tail, joint->length, joint->rest);
+            }
+            if (is_turned && (is_deep || (pass > 4 && c.gap < -TOLERANCE))) {
+                turn_until_free(joint, shape, &near[k], head);
+            } else {
+                follow_side(&near[k], &c);
+                push_tail(joint, &c, head);
+            }
             worst = c.gap < worst ? c.gap : worst;
         }
-    }
-    for (int k = 0; k < count && worst < -TOLERANCE; k++) {
-        const Shape *shape = shape_of(w, &near[k]);
-        if (is_round(shape) && !near[k].is_tail_only &&
-            see(shape, &near[k], head, joint->tail, joint->radius).gap < -TOLERANCE)
-            turn_until_free(joint, shape, &near[k], head);
     }
 }
 
