@@ -258,9 +258,15 @@ static double energy(const Stage *s, const DVec3 *before, const DVec3 *rest, DVe
     return sum;
 }
 
-/* The strand is blown aside, then falls back against a capsule that stands still: the greatest
- * energy on the way. */
-static double swing_back(ChainsContact contact, bool is_naive, double *out_contacts)
+typedef struct SwingBack {
+    double greatest; /* energy over all steps, J/kg */
+    double at_touch; /* in the step before the first touch */
+    double after;    /* greatest from the first touch on */
+    double contacts;
+} SwingBack;
+
+/* The strand is blown aside, then falls back against a capsule that stands still. */
+static SwingBack swing_back(ChainsContact contact, bool is_naive)
 {
     Push push = {contact, false, is_naive, 1.0, 0.05, 0.16};
     const DVec3 gravity = {0.0, -0.5, 0.0};
