@@ -19,6 +19,12 @@ enum {
 /* "BHFRAMES" */
 extern const uint8_t frames_magic[FRAMES_MAGIC_SIZE];
 
+/* What is left of `bytes` from `offset` on; no bytes at all have no address. */
+static inline Bytes bytes_from(Bytes bytes, size_t offset)
+{
+    return (Bytes){bytes.data ? bytes.data + offset : NULL, bytes.size - offset};
+}
+
 /* The grid of a key frame: value = low + word * step, each rounded to float32. */
 typedef struct FrameGrid {
     float low[3];

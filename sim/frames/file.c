@@ -12,9 +12,8 @@ typedef struct Walk {
 static bool walk_next(Walk *walk)
 {
     Error err = {0};
-    Bytes rest = {walk->file.data + walk->offset, walk->file.size - walk->offset};
-
-    if (frame_record_parse(rest, &walk->record, &err) || walk->record.size == 0)
+    if (frame_record_parse(bytes_from(walk->file, walk->offset), &walk->record, &err) ||
+        walk->record.size == 0)
         return false;
     walk->offset += walk->record.size;
     return true;
@@ -155,7 +154,7 @@ Status frame_file_read(FrameFile *file, int frame, FrameData *out, Error *err)
         file->next = key->frame;
     }
     while (event.kind != FRAME_EVENT_FRAME || event.data.frame != frame) {
-        Bytes rest = {file->bytes.data + file->offset, file->index.size - file->offset};
+        Bytes rest = bytes_from((Bytes){file->bytes.data, file->index.size}, file->offset);
         size_t used = 0;
 
         if (frame_reader_next(file->reader, rest, &used, &event, err))

@@ -111,7 +111,7 @@ Status frame_filter_add(FrameFilter *filter, Bytes bytes, size_t *used, ByteWrit
     size_t offset = 0;
 
     while (!filter->is_done) {
-        Bytes rest = {bytes.data + offset, bytes.size - offset};
+        Bytes rest = bytes_from(bytes, offset);
         FrameRecord record;
 
         if (frame_record_parse(rest, &record, err))

@@ -1,7 +1,7 @@
 #include "frames/codec.h"
+#include "frames/words.h"
 
 #include <math.h>
-#include <meshoptimizer.h>
 #include <string.h>
 
 /* What the reader keeps of a channel of the stream, wanted or not. */
@@ -121,11 +121,7 @@ static ReaderChannel *find_channel(const FrameReader *reader, uint32_t id)
 
 static Status decode_words(const ReaderChannel *channel, Bytes code, uint16_t *out, Error *err)
 {
-    size_t vertex_size = sizeof(uint16_t) * (size_t)channel_words(channel->kind);
-
-    // the library's decoder checks its input's length and returns what is wrong as a number
-    if (meshopt_decodeVertexBuffer(out, (size_t)channel->vertex_count, vertex_size, code.data,
-                                   code.size))
+    if (!words_decode(code, channel->vertex_count, channel_words(channel->kind), out))
         return error_set(err, STATUS_INVALID, "%zu bytes do not decode to %d vertices", code.size,
                          channel->vertex_count);
     return STATUS_OK;
@@ -305,7 +301,7 @@ Status frame_reader_next(FrameReader *reader, Bytes bytes, size_t *used, FrameEv
     while (event.kind == FRAME_EVENT_NONE) {
         FrameRecord record;
 
-        if (frame_record_parse((Bytes){bytes.data + offset, bytes.size - offset}, &record, err))
+        if (frame_record_parse(bytes_from(bytes, offset), &record, err))
             return err->status;
         if (record.size == 0)
             break;

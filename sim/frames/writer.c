@@ -1,7 +1,7 @@
 #include "frames/codec.h"
+#include "frames/words.h"
 
 #include <math.h>
-#include <meshoptimizer.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,22 +174,6 @@ static void write_floats(ByteWriter *out, const float *value, int count)
     }
 }
 
-/* The words in meshopt's codec, at the end of `out`. */
-static void write_words(ByteWriter *out, const uint16_t *word, int vertex_count, int words)
-{
-    size_t vertex_size = sizeof(uint16_t) * (size_t)words;
-    size_t bound = meshopt_encodeVertexBufferBound((size_t)vertex_count, vertex_size);
-    size_t begin = out->size;
-    uint8_t *data = byte_writer_extend(out, bound);
-
-    if (!data)
-        return;
-    size_t size = meshopt_encodeVertexBuffer(data, bound, word, (size_t)vertex_count, vertex_size);
-    if (size == 0)
-        error_set(out->err, STATUS_NO_MEMORY, "could not encode %d vertices", vertex_count);
-    out->size = begin + size;
-}
-
 static void write_grid(ByteWriter *out, const FrameGrid *grid)
 {
     for (int k = 0; k < 3; k++)
@@ -223,7 +207,7 @@ static void write_channel(FrameWriter *writer, int c, const FrameData *frame, By
     } else if (desc->kind != CHANNEL_NORMALS) {
         write_grid(out, &channel->grid);
     }
-    write_words(out, word, channel->vertex_count, channel_words(desc->kind));
+    words_encode(word, channel->vertex_count, channel_words(desc->kind), out);
     record_end(out, begin, &head);
 
     uint16_t *before = channel->before;

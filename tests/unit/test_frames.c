@@ -1,9 +1,11 @@
 #include "base/hash.h"
 #include "frames/codec.h"
+#include "frames/words.h"
 #include "sim/frames.h"
 #include "support/check.h"
 
 #include <math.h>
+#include <meshoptimizer.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,6 +282,25 @@ TEST(frames, a_file_cut_anywhere_keeps_its_whole_frames)
     close_scene(&scene, &bytes);
 }
 
+TEST(frames, no_bytes_at_all_are_no_file)
+{
+    Arena arena = test_arena(1 << 16);
+    Error err = {0};
+    FrameFile file;
+    FrameReader *reader;
+    FrameEvent event;
+    size_t used;
+
+    CHECK_INT(frames_cut((Bytes){0}), ==, 0);
+    CHECK_INT(frame_file_open((Bytes){0}, NULL, &arena, &file, &err), ==, STATUS_INVALID);
+    CHECK_TEXT(err.message, "not a file of baked frames: no header first");
+    err = (Error){0};
+    CHECK_INT(frame_reader_open(NULL, &arena, &reader, &err), ==, STATUS_OK);
+    CHECK_INT(frame_reader_next(reader, (Bytes){0}, &used, &event, &err), ==, STATUS_OK);
+    CHECK(event.kind == FRAME_EVENT_NONE && used == 0);
+    arena_destroy(&arena);
+}
+
 TEST(frames, one_wrong_bit_ends_what_is_believed)
 {
     Scene scene;
@@ -536,6 +557,40 @@ TEST(frames, normals_and_differences_come_back)
     words_difference(now, then, 2, difference);
     CHECK_INT(difference[0], ==, 1); // -1
     CHECK_INT(difference[1], ==, 2); // +1, around the end
+}
+
+/* Law: our encoder writes what libmeshoptimizer 0.18 writes, for words of every size. */
+TEST(frames, words_are_coded_as_the_library_codes_them)
+{
+    enum { MOST = 1200 };
+    static uint16_t word[4 * MOST], back[4 * MOST];
+    static uint8_t theirs[16 * MOST + 4096];
+
+    for (int i = 0; i < test_law_cases(); i++) {
+        Random random = test_case_random(i);
+        Error err = {0};
+        int words = i % 2 ? 4 : 2;
+        int count = i == 0 ? 0 : (int)(random_u64(&random) % MOST);
+        int shift = (int)(random_u64(&random) % 17);
+        ByteWriter ours = byte_writer(1 << 20, &err);
+
+        for (int k = 0; k < words * count; k++) {
+            uint64_t bits = random_u64(&random);
+            // runs of quiet and of wild values
+            int quiet = (k / 64) % 3 == 0 ? 16 : shift;
+            word[k] = (uint16_t)((bits & 0xFFFF) >> quiet);
+        }
+        meshopt_encodeVertexVersion(0);
+        size_t size = meshopt_encodeVertexBuffer(theirs, sizeof theirs, word, (size_t)count,
+                                                 sizeof(uint16_t) * (size_t)words);
+        words_encode(word, count, words, &ours);
+        CHECK_INT(ours.size, ==, size);
+        CHECK(memcmp(ours.data, theirs, size) == 0);
+        CHECK(words_decode(byte_writer_bytes(&ours), count, words, back));
+        CHECK(memcmp(back, word, sizeof(uint16_t) * (size_t)(words * count)) == 0);
+        CHECK(!words_decode((Bytes){ours.data, size - 1}, count, words, back));
+        byte_writer_close(&ours);
+    }
 }
 
 /* The bytes are a contract: this file's hash may change only with the format's version. */
