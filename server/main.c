@@ -4,11 +4,9 @@
 #include <string.h>
 
 static const CliCommand *const commands[] = {
-    &bake_command,     &inspect_command, &check_command,
-    &template_command, &sample_command,  &sheet_command,
+    &bake_command,   &inspect_command, &check_command, &template_command,
+    &sample_command, &sheet_command,   NULL,
 };
-
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_commands(void)
 {
@@ -16,7 +14,7 @@ static void print_commands(void)
                  "usage: bakehouse COMMAND ...\n\n"
                  "  %-14s %s\n",
                  BAKEHOUSE_VERSION, "serve", "the server: models and jobs over HTTP");
-    for (int i = 0; i < COMMAND_COUNT; i++)
+    for (int i = 0; commands[i]; i++)
         (void)printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
     (void)printf("\nbakehouse COMMAND --help says how a command is used.\n"
                  "exit codes: 0 done, 1 the input is at fault, 2 usage, 3 the machine is at fault, "
@@ -37,7 +35,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "serve") == 0)
         return cli_serve(argc - 1, argv + 1);
-    for (int i = 0; i < COMMAND_COUNT; i++)
+    for (int i = 0; commands[i]; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i]->run(argc - 1, argv + 1);
     if (name[0])
