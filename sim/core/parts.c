@@ -222,6 +222,7 @@ static void keep_joints(const Parts *parts, const Part *part, const PartState *o
         kept[i] = work->local[part->driven[i]];
 }
 
+/* From the joints that were kept. */
 static void write_kept(const Part *part, const PartState *own, int64_t step, float t, Pose *out)
 {
     const Transform *before = kept_of(part, own, step - 1);
@@ -229,6 +230,21 @@ static void write_kept(const Part *part, const PartState *own, int64_t step, flo
 
     for (int i = 0; i < part->driven_count; i++)
         out->local[part->driven[i]] = t < 1.0f ? transform_blend(&before[i], &now[i], t) : now[i];
+}
+
+/* From the solver: its last step, or part of the way to it from the step before. */
+static void write_last(const Part *part, const PartState *own, float t, Pose *out)
+{
+    if (t < 1.0f) {
+        part->ops->pose(part->model, own->state, 0.0f, out);
+        for (int i = 0; i < part->driven_count; i++)
+            own->before[i] = out->local[part->driven[i]];
+    }
+    part->ops->pose(part->model, own->state, 1.0f, out);
+    for (int i = 0; i < part->driven_count && t < 1.0f; i++) {
+        Transform *now = &out->local[part->driven[i]];
+        *now = transform_blend(&own->before[i], now, t);
+    }
 }
 
 /* Lay a part's joints at `moment` over the pose and bring worlds up to date. */
@@ -244,7 +260,7 @@ static void write_part(const Parts *parts, int index, const PartsState *state, M
     if (part->history)
         write_kept(part, own, step, t, out);
     else
-        part->ops->pose(part->model, own->state, t, out);
+        write_last(part, own, t, out);
     pose_update_nodes(parts->rig, part->affected, part->affected_count, out);
 }
 
@@ -350,7 +366,8 @@ static Status start_part(const Parts *parts, int64_t first, int index, Arena *ar
         pose_build(parts->rig, arena, &own->seen[1], err))
         return err->status;
     own->kept = arena_array(arena, Transform, (size_t)part->history * (size_t)part->driven_count);
-    if (!own->kept)
+    own->before = arena_array(arena, Transform, part->driven_count);
+    if (!own->kept || !own->before)
         return error_set(err, STATUS_NO_MEMORY, "no room for %d steps", part->history);
 
     // no step has been seen yet: a clip time that never comes

@@ -2,9 +2,10 @@
  *
  * A part is stepped when somebody asks for a moment behind its last step: the output, a measure, or
  * a later part whose step ends there. It sees the body (evaluated at its step's end, or between two
- * ticks where it is faster than the tick) with what earlier parts wrote at that moment. A part's
- * result at any moment of its last step is its own interpolation; a part that a later one may drive
- * ahead of the output keeps the joints of a few steps back and is interpolated from those.
+ * ticks where it is faster than the tick) with what earlier parts wrote at that moment. Between two
+ * steps a part's joints are blended from what it wrote at both; a part that a later one may drive
+ * ahead of the output keeps the joints of a few steps back. Either way the bits are the same, so a
+ * simulation never changes by another that is added behind it.
  */
 #pragma once
 
@@ -43,6 +44,7 @@ typedef struct PartState {
     Pose seen[2];           /* the body and earlier parts */
     MotionMoment moment[2]; /* of the body in `seen` */
     Transform *kept;        /* a ring (history driven_count) */
+    Transform *before;      /* scratch (driven_count) */
 } PartState;
 
 /* A body pose on the tick's grid. */

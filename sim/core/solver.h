@@ -66,7 +66,8 @@ typedef struct SolverOps {
     Status (*step)(const void *model, void *state, const StepInput *input, Error *err);
     /* Write the part's joints into pose->local, `t` of the way from the step before (0) to the last
      * one (1). On entry pose->world is right for everything the part does not drive; the caller
-     * updates worlds afterwards. */
+     * updates worlds afterwards. At 0 it writes the bits that it wrote at 1 before the last step:
+     * core blends between the two, whatever runs behind the part. */
     void (*pose)(const void *model, const void *state, float t, Pose *pose);
     /* Take a sample at a moment of the measures' grid; `pose` is final. is_settling is true in the
      * last 2 s of a settle of 6 s or more. */

@@ -193,3 +193,50 @@ TEST(contract, holds_on_a_real_avatar_with_contact)
     check_frame_rates(rig, SIMULATION_CHAINS);
     arena_destroy(&arena);
 }
+
+/* Two poses of one part: the last step's before another step, the step before's after it. */
+static void check_pose_at_0(const Rig *rig, SimulationKind kind)
+{
+    Arena arena = test_arena((size_t)64 << 20);
+    Error err = {0};
+    SimulationSpec simulation = simulation_of(kind);
+    BakeSpec spec = spec_of(rig, &simulation);
+    const BakeOptions options = {.simd = simd_level_best()};
+    const BakeModel *model;
+    BakeState *state;
+    BakeEvent event;
+    Pose last, before;
+
+    CHECK_INT(bake_build(rig, &spec, &options, &arena, &model, &err), ==, STATUS_OK);
+    CHECK_INT(bake_start(model, &arena, &state, &err), ==, STATUS_OK);
+    CHECK_INT(pose_build(rig, &arena, &last, &err), ==, STATUS_OK);
+    CHECK_INT(pose_build(rig, &arena, &before, &err), ==, STATUS_OK);
+    const Part *part = &model->parts.part[0];
+    const PartState *own = &state->parts.part[0];
+    for (int i = 0; i < 100; i++) {
+        int64_t step = own->step;
+
+        pose_copy(rig, &own->seen[own->now], &last);
+        part->ops->pose(part->model, own->state, 1.0f, &last);
+        do
+            CHECK_INT(bake_advance(model, state, &event, &err), ==, STATUS_OK);
+        while (own->step == step);
+        pose_copy(rig, &own->seen[own->now], &before);
+        part->ops->pose(part->model, own->state, 0.0f, &before);
+        for (int j = 0; j < part->driven_count; j++)
+            CHECK(memcmp(&last.local[part->driven[j]].rotation,
+                         &before.local[part->driven[j]].rotation, sizeof(Quat)) == 0);
+    }
+    arena_destroy(&arena);
+}
+
+TEST(contract, the_step_before_is_written_with_the_bits_it_had)
+{
+    Arena arena = test_arena(1 << 20);
+    const Rig *rig = scene_rig(&arena);
+
+    for (int kind = 0; kind < SIMULATION_KIND_COUNT; kind++)
+        if (solver_find((SimulationKind)kind))
+            check_pose_at_0(rig, (SimulationKind)kind);
+    arena_destroy(&arena);
+}
