@@ -19,7 +19,9 @@ typedef struct Report {
     MeasureHistogram *histogram;
     MeasureEdge *worst;
     int histogram_count, worst_count;
-    float *value; /* of the edges of one target      (edges of the largest set) */
+    int *first;   /* batch of a mesh in the set that is reported, -1 none    (mesh_count) */
+    int *next;    /* batch of the same mesh, -1 none  (batches of the largest set) */
+    float *value; /* of the edges of one target       (edges of the largest set) */
     uint32_t *keys;
 } Report;
 
@@ -32,17 +34,30 @@ static int mesh_of(const TallyModel *tally, const EdgeBatch *batch)
 
 typedef enum EdgeSide { EDGE_STRETCH, EDGE_COMPRESSION } EdgeSide;
 
+/* Join the batches of each mesh, in order. */
+static void join_batches(Report *report, const EdgeSet *set)
+{
+    for (int i = 0; i < report->tally->parts->rig->mesh_count; i++)
+        report->first[i] = -1;
+    for (int i = set->batch_count - 1; i >= 0; i--) {
+        int *first = &report->first[mesh_of(report->tally, &set->batch[i])];
+
+        report->next[i] = *first;
+        *first = i;
+    }
+}
+
 /* The greatest stretch or compression of the edges of a mesh (-1: of all), into report->value. */
 static int gather(Report *report, const EdgeSet *set, const EdgeState *state, int mesh,
                   EdgeSide side)
 {
     int count = 0;
+    int i = mesh >= 0 ? report->first[mesh] : 0;
 
-    for (int i = 0; i < set->batch_count; i++) {
+    while (i >= 0 && i < set->batch_count) {
         const EdgeBatch *batch = &set->batch[i];
 
-        if (mesh >= 0 && mesh_of(report->tally, batch) != mesh)
-            continue;
+        i = mesh >= 0 ? report->next[i] : i + 1;
         for (int e = batch->first_edge; e < batch->first_edge + batch->edge_count; e++)
             report->value[count++] = side == EDGE_STRETCH ? state->max[e] : 0.0f - state->min[e];
     }
@@ -145,25 +160,19 @@ static void report_worst(Report *report, const EdgeSet *set, const EdgeState *st
     report->worst_count += count;
 }
 
-static bool is_first_of_mesh(const TallyModel *tally, const EdgeSet *set, int batch)
-{
-    for (int i = 0; i < batch; i++)
-        if (mesh_of(tally, &set->batch[i]) == mesh_of(tally, &set->batch[batch]))
-            return false;
-    return true;
-}
-
 static void report_edges(Report *report, int index, const TallyPart *part)
 {
     const TallyModel *tally = report->tally;
     const EdgeSet *set = &tally->edges[index];
 
+    join_batches(report, set);
     report_target(report, set, &part->edges, -1, "*");
-    for (int i = 0; i < set->batch_count; i++)
-        if (is_first_of_mesh(tally, set, i)) {
-            int mesh = mesh_of(tally, &set->batch[i]);
+    for (int i = 0; i < set->batch_count; i++) {
+        int mesh = mesh_of(tally, &set->batch[i]);
+
+        if (report->first[mesh] == i)
             report_target(report, set, &part->edges, mesh, tally->parts->rig->mesh[mesh].key);
-        }
+    }
     report_worst(report, set, &part->edges);
     if (!set->edge_count) {
         warnings_add(&report->warnings, "stretch_missing",
@@ -227,11 +236,12 @@ static Status make_room(Report *report, Error *err)
 {
     const TallyModel *tally = report->tally;
     Arena *arena = report->arena;
-    int targets = 0, chains = 0, edges = 0, count = tally->parts->count;
+    int targets = 0, batches = 0, chains = 0, edges = 0, count = tally->parts->count;
 
     for (int i = 0; i < count; i++) {
         targets += tally->edges[i].batch_count + 1;
         chains += tally->parts->part[i].info.chain_count + 1;
+        batches = tally->edges[i].batch_count > batches ? tally->edges[i].batch_count : batches;
         edges = tally->edges[i].edge_count > edges ? tally->edges[i].edge_count : edges;
     }
     int rows = 8 * targets + chains + 2 * count + SOLVER_ROWS * chains;
@@ -239,6 +249,8 @@ static Status make_room(Report *report, Error *err)
     report->warnings = warnings_open(arena, WARNING_CAPACITY);
     report->histogram = arena_array(arena, MeasureHistogram, targets);
     report->worst = arena_array(arena, MeasureEdge, WORST_EDGES * (size_t)count);
+    report->first = arena_array(arena, int, tally->parts->rig->mesh_count);
+    report->next = arena_array(arena, int, batches);
     report->value = arena_array(arena, float, edges);
     report->keys = arena_array(arena, uint32_t, edges);
     report->sink = (MeasureSink){.arena = arena,
@@ -247,8 +259,9 @@ static Status make_room(Report *report, Error *err)
                                  .row = arena_array(arena, MeasureRow, rows),
                                  .series = arena_array(arena, MeasureSeries, series),
                                  .warnings = &report->warnings};
-    if (!report->warnings.capacity || !report->histogram || !report->worst || !report->value ||
-        !report->keys || !report->sink.row || !report->sink.series)
+    if (!report->warnings.capacity || !report->histogram || !report->worst || !report->first ||
+        !report->next || !report->value || !report->keys || !report->sink.row ||
+        !report->sink.series)
         return error_set(err, STATUS_NO_MEMORY, "no room for the measures of %d simulations",
                          count);
     return STATUS_OK;

@@ -1,5 +1,9 @@
 #include "rig/box.h"
 
+/* Vertices over all nodes that bear a mesh: a file that has one large mesh on thousands of nodes
+ * must not keep the reader busy for minutes. */
+enum { MAX_BORNE_VERTICES = 1 << 26 };
+
 /* Where a skin's joints take the vertices of its mesh: joint world times inverse bind, rows. */
 typedef struct Map {
     float m[3][3];
@@ -96,8 +100,29 @@ static int most_joints(const Rig *rig)
     return most;
 }
 
+static Status check_borne_vertices(const Rig *rig, Error *err)
+{
+    int64_t count = 0;
+
+    for (int i = 0; i < rig->node_count; i++) {
+        const RigMesh *mesh = rig->node[i].mesh < 0 ? NULL : &rig->mesh[rig->node[i].mesh];
+
+        for (int j = 0; mesh && j < mesh->primitive_count; j++)
+            count += mesh->primitive[j].vertex_count;
+    }
+    if (count > MAX_BORNE_VERTICES)
+        return error_set(err, STATUS_LIMIT,
+                         "the nodes bear %lld vertices, counting a mesh as often as it is used; "
+                         "the limit is %d",
+                         (long long)count, MAX_BORNE_VERTICES);
+    return STATUS_OK;
+}
+
 Status rig_measure_box(Rig *rig, Arena *arena, Error *err)
 {
+    if (check_borne_vertices(rig, err))
+        return err->status;
+
     size_t mark = arena_mark(arena);
     World *world = arena_scratch(arena, World, rig->node_count);
     Map *map = arena_scratch(arena, Map, most_joints(rig));

@@ -145,6 +145,26 @@ TEST(rig, measures_the_box_of_skinned_and_rigid_meshes)
     arena_destroy(&arena);
 }
 
+TEST(rig, refuses_a_large_mesh_on_very_many_nodes)
+{
+    enum { NODES = 64, VERTICES = 1100000 };
+    Arena arena = test_arena((size_t)64 << 20);
+    Error err = {0};
+    RigNode node[NODES];
+    Vec3 *position = arena_array(&arena, Vec3, VERTICES);
+    RigPrimitive primitive = {.vertex_count = VERTICES, .material = -1, .position = position};
+    RigMesh mesh = {.primitive_count = 1, .primitive = &primitive};
+    Rig rig = {.node_count = NODES, .mesh_count = 1, .node = node, .mesh = &mesh};
+
+    for (int i = 0; i < NODES; i++) {
+        node[i] = node_at("", -1, 0, 0, 0);
+        node[i].mesh = 0;
+    }
+    CHECK_INT(rig_finish(&rig, &arena, &err), ==, STATUS_LIMIT);
+    CHECK_TEXT(err.message, "the nodes bear 70400000 vertices");
+    arena_destroy(&arena);
+}
+
 TEST(rig, refuses_joints_that_the_skin_does_not_have)
 {
     Arena arena = test_arena(1 << 16);
