@@ -9,9 +9,11 @@
 #     sh clients/demo.sh --out FOLDER    where the files go (build/demo)
 #
 # For a file without spring bones: --chain NODE names the node that moves first (repeatable), or the
-# demonstration picks what looks like hair, ears or a tail, and says so.
+# demonstration picks what looks like hair, ears or a tail, and says so. BAKEHOUSE names a binary that
+# is there already, and nothing is built.
 set -eu
 
+start=$(pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 file=
 keep=no
@@ -27,7 +29,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     -h | --help)
-        sed -n '2,13s/^# \{0,1\}//p' "$0"
+        sed -n '2,14s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     -*)
@@ -48,6 +50,14 @@ fi
 
 cd "$root"
 out=${out:-build/demo}
+case ${BAKEHOUSE:-/} in
+/*) ;;
+*) BAKEHOUSE=$start/$BAKEHOUSE ;;
+esac
+case $out in
+/* | build/demo) ;;
+*) out=$start/$out ;;
+esac
 work=$(mktemp -d)
 server=
 finish() {
@@ -71,13 +81,18 @@ say() {
 
 # --- what it needs
 
-say "building"
-sh clients/install.sh build demo
-if ! cmake --workflow --preset release >"$work/build.log" 2>&1; then
-    tail -n 40 "$work/build.log" >&2
-    exit 1
+if [ -n "${BAKEHOUSE:-}" ]; then
+    sh clients/install.sh demo
+    bakehouse=$BAKEHOUSE
+else
+    say "building"
+    sh clients/install.sh build demo
+    if ! cmake --workflow --preset release >"$work/build.log" 2>&1; then
+        tail -n 40 "$work/build.log" >&2
+        exit 1
+    fi
+    bakehouse=$root/build/release/bakehouse
 fi
-bakehouse=$root/build/release/bakehouse
 "$bakehouse" --version
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
