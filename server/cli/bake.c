@@ -40,12 +40,22 @@ static Status write_measures(const CliArguments *arguments, const LocalRun *done
     return err->status;
 }
 
+/* Frames on standard output stand there alone. */
+static bool is_quiet(const CliArguments *arguments)
+{
+    for (int i = 0; i < arguments->value_count; i++)
+        if (strcmp(arguments->given[i]->name, "--output") == 0 &&
+            output_is_standard(arguments->value[i]))
+            return true;
+    return cli_has(arguments, "--quiet");
+}
+
 static Status report(const CliArguments *arguments, const LocalRun *done, Error *err)
 {
+    if (is_quiet(arguments))
+        return STATUS_OK;
     if (cli_has(arguments, "--json"))
         return report_json(done, arguments, err);
-    if (cli_has(arguments, "--quiet"))
-        return STATUS_OK;
     return report_table(done, err);
 }
 
@@ -92,7 +102,7 @@ static const CliOption options[] = {
     {"--output", "-o", "FILE",
      "write the bake, by extension (repeatable): .frames (the frame stream), .ndjson\n"
      "(frames as text, exact), .glb (the model with its baked animation), .png (a sheet\n"
-     "of pictures), .csv (the measures); - as FILE.ndjson is not possible, use /dev/stdout"},
+     "of pictures), .csv (the measures); - is NDJSON on standard output"},
     {"--measures", NULL, "FILE", "write what was measured as JSON (or .csv)"},
     {"--json", NULL, NULL, "print the result as one line of JSON"},
     {"--quiet", "-q", NULL, "print nothing but errors"},

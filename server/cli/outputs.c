@@ -140,8 +140,15 @@ static const struct {
 
 enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
 
+bool output_is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 bool output_is_known(const char *path)
 {
+    if (output_is_standard(path))
+        return true;
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (cli_has_extension(path, outputs[i].extension))
             return true;
@@ -150,7 +157,7 @@ bool output_is_known(const char *path)
 
 const char *output_list(void)
 {
-    return ".frames, .ndjson, .glb, .png, .csv";
+    return ".frames, .ndjson, .glb, .png, .csv, or - for NDJSON on standard output";
 }
 
 CliJobWishes output_wishes(const CliArguments *arguments)
@@ -159,13 +166,16 @@ CliJobWishes output_wishes(const CliArguments *arguments)
 
     for (int i = 0; i < arguments->value_count; i++)
         if (strcmp(arguments->given[i]->name, "--output") == 0 &&
-            cli_has_extension(arguments->value[i], "ndjson"))
+            (output_is_standard(arguments->value[i]) ||
+             cli_has_extension(arguments->value[i], "ndjson")))
             wishes.is_exact = true;
     return wishes;
 }
 
 Status output_write(const LocalRun *run, const char *path, Error *err)
 {
+    if (output_is_standard(path))
+        return write_ndjson(run, "/dev/stdout", err);
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (cli_has_extension(path, outputs[i].extension))
             return outputs[i].write(run, path, err);

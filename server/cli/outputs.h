@@ -4,6 +4,9 @@
 #include "server/cli/local_run.h"
 #include "sim/picture.h"
 
+/* Is it "-": NDJSON on standard output? */
+bool output_is_standard(const char *path);
+
 /* Is the path's extension one that can be written? The list of them: "frames, ndjson, ...". */
 bool output_is_known(const char *path);
 const char *output_list(void);

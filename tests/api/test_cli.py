@@ -223,6 +223,12 @@ class CommandLine(unittest.TestCase):
         self.assertGreater(summary["cost.realtime", "*"], 0)
         self.assertEqual(summary["nonfinite", "*"], 0)
 
+    def test_frames_can_be_piped(self):
+        out = run("bake", self.model, "--procedural", "swing", "-o", "-", "--json").stdout
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([line["frame"] for line in lines[1:]], list(range(46)))
+        self.assertEqual(lines[0]["precision"], 32)
+
     def test_an_export_is_a_model_that_reads_again(self):
         out = self.path("export.glb")
         run("bake", self.model, "--clip", "walk", "-o", out, "--quiet")
