@@ -77,7 +77,7 @@ static float lock_profile(const Lock *lock, float t)
 static void add_lock(const Lock *lock, SampleMesh *mesh)
 {
     Vec3 centre[MAX_LOCK_RINGS], side[MAX_LOCK_RINGS], up[MAX_LOCK_RINGS];
-    float width[MAX_LOCK_RINGS], height[MAX_LOCK_RINGS], u[MAX_LOCK_RINGS];
+    float width[MAX_LOCK_RINGS], height[MAX_LOCK_RINGS], u[MAX_LOCK_RINGS] = {0};
     const Vec3 inside = {0.0f, 1.49f, -0.02f};
     int rings = lock->rings < MAX_LOCK_RINGS ? lock->rings : MAX_LOCK_RINGS;
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_VERTICES = 1 << 15 };
+
 typedef struct Fixture {
     Arena arena;
     const AvatarRig *rig;
@@ -70,10 +72,9 @@ static int compare_edges(const void *a_, const void *b_)
 static void check_closed(const SampleMesh *mesh)
 {
     int count = mesh->index_count;
-    uint64_t *edge = malloc((size_t)count * sizeof *edge);
-    uint64_t *reverse = malloc((size_t)count * sizeof *reverse);
+    static uint64_t edge[6 * MAX_VERTICES], reverse[6 * MAX_VERTICES];
 
-    CHECK(edge && reverse);
+    CHECK_INT(count, <=, 6 * MAX_VERTICES);
     for (int i = 0; i < count; i++) {
         uint64_t a = mesh->index[i], b = mesh->index[i % 3 == 2 ? i - 2 : i + 1];
         CHECK(a != b);
@@ -86,8 +87,6 @@ static void check_closed(const SampleMesh *mesh)
         CHECK(i == 0 || edge[i] != edge[i - 1]);
         CHECK(edge[i] == reverse[i]);
     }
-    free(edge);
-    free(reverse);
 }
 
 TEST(avatar, parts_are_closed_and_face_outwards)
@@ -118,8 +117,9 @@ TEST(avatar, triangles_have_area_and_normals_agree_with_them)
         const Fixture *f = open_parts((AvatarHair)hair);
         for (int m = 0; m < MATERIAL_COUNT; m++) {
             const SampleMesh *mesh = &f->parts.mesh[m];
-            Vec3 *around = calloc((size_t)mesh->vertex_count, sizeof *around);
-            CHECK(around != NULL);
+            static Vec3 around[MAX_VERTICES];
+            CHECK_INT(mesh->vertex_count, <=, MAX_VERTICES);
+            memset(around, 0, sizeof around);
             for (int i = 0; i < mesh->index_count; i++) {
                 Vec3 area = face_area(mesh, i / 3);
                 CHECK(vec3_length(area) > 1e-9f);
@@ -129,7 +129,6 @@ TEST(avatar, triangles_have_area_and_normals_agree_with_them)
                 CHECK_NEAR(vec3_length(mesh->normal[v]), 1.0, 1e-5);
                 CHECK(vec3_dot(mesh->normal[v], around[v]) > 0.0f);
             }
-            free(around);
         }
     }
 }
@@ -174,9 +173,9 @@ static bool is_image(const Fixture *f, const SampleMesh *mesh, int a, int b)
 static void check_mirrored(const Fixture *f, const SampleMesh *mesh)
 {
     int count = mesh->vertex_count;
-    Place *place = malloc((size_t)count * sizeof *place);
+    static Place place[MAX_VERTICES];
 
-    CHECK(place != NULL);
+    CHECK_INT(count, <=, MAX_VERTICES);
     for (int v = 0; v < count; v++)
         place[v] = (Place){mesh->position[v].y, v};
     qsort(place, (size_t)count, sizeof *place, compare_places);
@@ -189,7 +188,6 @@ static void check_mirrored(const Fixture *f, const SampleMesh *mesh)
             is_found = is_image(f, mesh, place[i].vertex, place[k].vertex);
         CHECK(is_found);
     }
-    free(place);
 }
 
 TEST(avatar, left_is_the_mirror_image_of_right)

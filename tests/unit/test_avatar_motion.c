@@ -88,11 +88,12 @@ static float lowest_sole(const Fixture *f, const Posed *posed, int side)
 
 static const AvatarClip *find_clip(const char *name)
 {
-    for (int i = 0; i < AVATAR_CLIP_COUNT; i++)
-        if (strcmp(avatar_clip[i].name, name) == 0)
-            return &avatar_clip[i];
-    CHECK(!"no such clip");
-    return NULL;
+    int i = 0;
+
+    while (i < AVATAR_CLIP_COUNT && strcmp(avatar_clip[i].name, name) != 0)
+        i++;
+    CHECK_INT(i, <, AVATAR_CLIP_COUNT);
+    return &avatar_clip[i];
 }
 
 static double key_time(int key)

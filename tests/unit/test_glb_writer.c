@@ -95,7 +95,7 @@ TEST(glb_writer, states_the_bounds_of_an_accessor_by_component)
     GlbWriter glb;
     JsonReader array;
     const float point[9] = {1.0f, -2.0f, 0.5f, -3.0f, 4.0f, 0.25f, 2.0f, 0.0f, 0.125f};
-    float min[3], max[3];
+    float min[3] = {0}, max[3] = {0};
 
     open_file(&w, &glb);
     CHECK_INT(glb_add_accessor(&glb, &(GlbAccessor){.component = GLB_FLOAT,

@@ -282,11 +282,12 @@ static bool is_in_a_skin(const Rig *rig, int node)
 
 static const RigNode *find_mesh_node(const Rig *rig, const char *name)
 {
-    for (int i = 0; i < rig->node_count; i++)
-        if (rig->node[i].mesh >= 0 && strcmp(rig->node[i].name, name) == 0)
-            return &rig->node[i];
-    CHECK(!"no such mesh node");
-    return NULL;
+    int i = 0;
+
+    while (i < rig->node_count && (rig->node[i].mesh < 0 || strcmp(rig->node[i].name, name) != 0))
+        i++;
+    CHECK_INT(i, <, rig->node_count);
+    return &rig->node[i];
 }
 
 TEST(samples, layered_hair_stands_on_a_skin_of_its_own_before_the_bodys)
