@@ -208,8 +208,8 @@ static Status read_document(Gltf *gltf, Bytes file, const Rig **out)
 {
     Error *err = gltf->err;
     const AssetOptions *options = gltf->options;
-    GltfSource source;
-    const char *format;
+    GltfSource source = {0};
+    const char *format = "";
     Rig *rig = gltf_array(gltf, Rig, 1);
 
     if (!rig)
@@ -311,8 +311,8 @@ int asset_side_names(Bytes file, const AssetOptions *options, Arena *arena, cons
                      int capacity)
 {
     Error err = {0};
-    GltfSource source;
-    const char *format;
+    GltfSource source = {0};
+    const char *format = "";
     JsonDocument document = {0};
     int count = 0;
 

@@ -70,10 +70,10 @@ static int base64_digit(char c)
 static Bytes decode_base64(Gltf *gltf, const char *text, int buffer)
 {
     size_t length = strlen(text);
-    int8_t digit_of[256];
+    int digit_of[256];
 
     for (int c = 0; c < 256; c++)
-        digit_of[c] = (int8_t)base64_digit((char)(unsigned char)c);
+        digit_of[c] = base64_digit((char)(unsigned char)c);
     while (length && text[length - 1] == '=')
         length--;
     uint8_t *out = gltf_scratch(gltf, uint8_t, length / 4 * 3 + 3);

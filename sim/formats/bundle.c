@@ -2,6 +2,7 @@
 
 #include "formats/glb.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
@@ -174,6 +175,7 @@ static Status unpack(Bundle *bundle, zip_int64_t index, Arena *arena, Bytes *out
 {
     zip_stat_t stat;
 
+    assert(bundle->unpacked);
     // many buffers may name one file
     if (bundle->unpacked[index].data) {
         *out = bundle->unpacked[index];
