@@ -108,7 +108,6 @@ static Status write_png(const LocalRun *run, const char *path, Error *err)
     PictureOptions options = picture_options_default();
 
     options.title = bake_name(&run->job->spec.bake);
-    options.is_stretch = true;
     options.hidden_count = output->hidden_count;
     options.hidden = output->hidden;
     return output_write_sheet(run->job->model.rig, run->frames, &options, path, err);
