@@ -20,7 +20,8 @@ enum {
 static const float MIN_LEVER =
     0.25f;                         /* a touch nearer to the head than this is pushed as if here */
 static const float BEHIND = -0.3f; /* cosine to the side it came from: it has passed the axis */
-static const float TOLERANCE = 1e-6f; /* metres: passes end below it */
+/* Of a segment's length, so that it grows with the character: passes end below it. */
+static const float TOLERANCE = 4e-6f;
 
 typedef struct ChainsJoint {
     Vec3 old;   /* where the tail was after the last step, from the new origin */
@@ -276,7 +277,7 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
     Contact contact = see(shape, near, head, joint->tail, joint->radius);
     Vec3 way = reject(contact.normal, bone);
 
-    if (collide_point(shape, head, joint->radius).gap < -1e-4f)
+    if (collide_point(shape, head, joint->radius).gap < -500.0f * TOLERANCE * joint->length)
         return;
     if (vec3_length(way) < 0.3f)
         way = reject(near->entry, bone);
@@ -287,12 +288,12 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
         double low = step * (k - 1), high = step * k; // free at high
         Vec3 tail = turned_tail(joint, head, bone, way, high);
 
-        if (see(shape, near, head, tail, joint->radius).gap < -TOLERANCE)
+        if (see(shape, near, head, tail, joint->radius).gap < -TOLERANCE * joint->length)
             continue;
         for (int j = 0; j < FINE; j++) {
             double middle = 0.5 * (low + high);
             Vec3 nearer = turned_tail(joint, head, bone, way, middle);
-            if (see(shape, near, head, nearer, joint->radius).gap < -TOLERANCE) {
+            if (see(shape, near, head, nearer, joint->radius).gap < -TOLERANCE * joint->length) {
                 low = middle;
             } else {
                 high = middle;
@@ -319,9 +320,9 @@ static void push_tail(ChainsJoint *joint, const Contact *contact, Vec3 head)
 static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
 {
     ChainsJoint *joint = &w->joint[i];
-    float worst = -1.0f;
+    float worst = -INFINITY;
 
-    for (int pass = 0; pass < MAX_PASSES && worst < -TOLERANCE; pass++) {
+    for (int pass = 0; pass < MAX_PASSES && worst < -TOLERANCE * joint->length; pass++) {
         worst = 0.0f;
         for (int k = 0; k < count; k++) {
             const Shape *shape = shape_of(w, &near[k]);
@@ -333,7 +334,8 @@ static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
                 follow_side(&near[k], &c);
                 continue;
             }
-            if (is_turned && (is_deep || (pass > 4 && c.gap < -TOLERANCE))) {
+            if (is_turned &&
+                (is_deep || (pass > 4 && c.gap < -10.0f * TOLERANCE * joint->length))) {
                 turn_until_free(joint, shape, &near[k], head);
             } else {
                 follow_side(&near[k], &c);
@@ -356,7 +358,7 @@ static void remember(const Walker *w, int i, Vec3 head, const Near *near, int co
         const Shape *shape = shape_of(w, &near[k]);
         float depth = collide_depth(shape, head, joint->tail, joint->radius);
         Contact c = see(shape, &near[k], head, joint->tail, joint->radius);
-        bool is_touching = c.gap < 1e-4f + 0.01f * (shape->radius + joint->radius);
+        bool is_touching = c.gap < 0.002f * joint->length + 0.01f * (shape->radius + joint->radius);
 
         total->depth = total->depth > depth ? total->depth : depth;
         if (!is_swept)
@@ -385,7 +387,7 @@ static bool push_upwards(const Walker *w, int i, const Near *near, int count)
         Contact c = see(shape_of(w, &near[k]), &near[k], head, joint[i].tail, joint[i].radius);
         float arm = c.u * joint[i].length, along = 0.0f;
 
-        if (!(c.gap < -TOLERANCE))
+        if (!(c.gap < -TOLERANCE * joint[i].length))
             continue;
         for (int j = 0; j < i; j++)
             arm += joint[j].length;
