@@ -429,3 +429,73 @@ TEST(bake, settling_holds_the_last_pose_and_is_measured)
     CHECK_TEXT(measures.warnings.warning[0].detail, "at least 6 s of settle, got 5 s");
     end_run(&run);
 }
+
+TEST(bake, no_time_at_all_is_one_frame)
+{
+    SimulationSpec simulation = scene_simulation(hair, 3, 120);
+    BakeSpec spec = waving_spec(&simulation, 1, 0.0);
+
+    spec.time.warm_up = 0.0;
+    Run run = run_bake(spec);
+    CHECK_INT(run.frame_count, ==, 1);
+    CHECK_INT(bake_tick_count(run.model), ==, 0);
+    end_run(&run);
+
+    spec.time.is_loop = true;
+    run = run_bake(spec);
+    CHECK_INT(run.frame_count, ==, 1);
+    end_run(&run);
+}
+
+TEST(bake, refuses_times_that_cannot_be_baked)
+{
+    Arena arena = test_arena(1 << 22);
+    const Rig *rig = scene_rig(&arena);
+    SimulationSpec simulation = scene_simulation(hair, 3, 120);
+    const BakeSpec good = scene_spec(rig, &simulation, 1);
+    const BakeModel *model;
+
+    for (int i = 0; i < 6; i++) {
+        Error err = {0};
+        BakeSpec spec = good;
+
+        if (i == 0)
+            spec.time.end = NAN;
+        else if (i == 1)
+            spec.time.end = -1.0;
+        else if (i == 2)
+            spec.time.fps_denominator = 0;
+        else if (i == 3)
+            spec.time.substeps_per_second = 0;
+        else if (i == 4)
+            spec.measure_rate = 0;
+        else
+            spec.time.warm_up = INFINITY;
+        CHECK_INT(scene_build(rig, &spec, &arena, &model, &err), ==, STATUS_INVALID);
+        CHECK_TEXT(err.message, "cannot be");
+    }
+    // and what is only too much
+    Error err = {0};
+    BakeSpec spec = good;
+    spec.time.end = 90000.0;
+    CHECK_INT(scene_build(rig, &spec, &arena, &model, &err), ==, STATUS_LIMIT);
+    CHECK_TEXT(err.message, "2700001 frames are more than 1000000");
+    arena_destroy(&arena);
+}
+
+TEST(bake, a_model_without_simulations_gives_out_its_motion)
+{
+    BakeSpec spec = waving_spec(NULL, 0, 1.0);
+    Error err = {0};
+    Measures measures;
+    Run run = run_bake(spec);
+
+    CHECK_INT(run.frame_count, ==, 31);
+    // the root at half a second; only what the clip moves is in the joints
+    CHECK_NEAR(frame_of(&run, 15)[0], 0.3, 1e-7);
+    CHECK_INT(bake_header(run.model)->channel[0].key_count, ==, 2);
+    CHECK_INT(bake_measure(run.model, run.state, &run.arena, &measures, &err), ==, STATUS_OK);
+    CHECK_INT(measures.row_count, ==, 0);
+    CHECK(!measures.is_partial);
+    end_run(&run);
+}
