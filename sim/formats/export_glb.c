@@ -43,8 +43,8 @@ static char *base64(Bytes bytes, const char *prefix, const char *suffix, Arena *
         bits |= have > 2 ? (uint32_t)bytes.data[i + 2] : 0;
         *out++ = base64_digits[bits >> 18];
         *out++ = base64_digits[bits >> 12 & 63];
-        *out++ = have > 1 ? base64_digits[bits >> 6 & 63] : '=';
-        *out++ = have > 2 ? base64_digits[bits & 63] : '=';
+        *out++ = (char)(have > 1 ? base64_digits[bits >> 6 & 63] : '=');
+        *out++ = (char)(have > 2 ? base64_digits[bits & 63] : '=');
     }
     (void)stpcpy(out, suffix);
     return text;

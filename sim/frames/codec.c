@@ -26,25 +26,34 @@ FrameRecordType channel_record_type(FrameChannelKind kind)
     return type[kind];
 }
 
+/* Least and greatest coordinates; false where one is not finite. */
+static bool find_box(const float *point, int count, float low[3], float high[3])
+{
+    for (int k = 0; k < 3; k++)
+        low[k] = high[k] = count > 0 ? point[k] : 0.0f;
+    for (int i = 0; i < 3 * count; i++) {
+        float value = point[i];
+        int k = i % 3;
+
+        if (!isfinite(value))
+            return false;
+        low[k] = value < low[k] ? value : low[k];
+        high[k] = value > high[k] ? value : high[k];
+    }
+    return true;
+}
+
 bool grid_around(const float *point, int count, FrameGrid *out)
 {
-    float low[3] = {0}, high[3] = {0};
+    float low[3], high[3];
     float longest = 0.0f;
 
-    for (int k = 0; k < 3 && count > 0; k++)
-        low[k] = high[k] = point[k];
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
-            float value = point[3 * i + k];
-            if (!isfinite(value))
-                return false;
-            low[k] = value < low[k] ? value : low[k];
-            high[k] = value > high[k] ? value : high[k];
-        }
+    if (!find_box(point, count, low, high))
+        return false;
     for (int k = 0; k < 3; k++)
         longest = high[k] - low[k] > longest ? high[k] - low[k] : longest;
 
-    // the last term keeps a single point's grid wider than the rounding of its coordinates
+    // the last terms keep a single point's grid wider than the rounding of its coordinates
     for (int k = 0; k < 3; k++) {
         float margin = 0.05f * longest + 1e-4f + 1e-6f * fabsf(low[k]);
         out->low[k] = low[k] - margin;

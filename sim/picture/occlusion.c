@@ -19,17 +19,17 @@ static RasterVertex project(const Front *front, Vec3 point)
                           .w = vec3_dot(point, front->back)};
 }
 
-static Front look(const PictureMesh *screen, int screen_count, Vec3 forward)
+static Front look(const PictureScreen *screen)
 {
     Vec3 up = vec3(0.0f, 1.0f, 0.0f);
-    Front front = {.back = vec3_normalize_or(forward, vec3(0.0f, 0.0f, 1.0f))};
+    Front front = {.back = vec3_normalize_or(screen->forward, vec3(0.0f, 0.0f, 1.0f))};
     Box box = box_empty();
 
     front.right = vec3_normalize_or(vec3_cross(up, front.back), vec3(1.0f, 0.0f, 0.0f));
     front.up = vec3_cross(front.back, front.right);
-    for (int s = 0; s < screen_count; s++)
-        for (int i = 0; i < screen[s].vertex_count; i++) {
-            Vec3 p = screen[s].position[i];
+    for (int s = 0; s < screen->mesh_count; s++)
+        for (int i = 0; i < screen->mesh[s].vertex_count; i++) {
+            Vec3 p = screen->mesh[s].position[i];
             box_add(&box, vec3(vec3_dot(p, front.right), vec3_dot(p, front.up), 0.0f));
         }
     float width = box.max.x - box.min.x, height = box.max.y - box.min.y;
@@ -52,29 +52,28 @@ static void draw(Raster *raster, const Front *front, const PictureMesh *mesh)
     }
 }
 
-Status picture_occlusion(const PictureMesh *screen, int screen_count, const Vec3 *point,
-                         int point_count, Vec3 forward, Arena *scratch, bool *is_hidden,
+Status picture_occlusion(const PictureScreen *screen, const Vec3 *point, Arena *scratch,
                          PictureOcclusion *out, Error *err)
 {
     size_t mark = arena_mark(scratch);
-    Front front = look(screen, screen_count, forward);
+    Front front = look(screen);
     Raster raster;
 
     if (!(front.scale > 0.0f))
         return STATUS_OK;
     if (raster_build(OCCLUSION_SIZE, OCCLUSION_SIZE, false, scratch, &raster, err))
         return err->status;
-    for (int s = 0; s < screen_count; s++)
-        draw(&raster, &front, &screen[s]);
-    for (int i = 0; i < point_count; i++) {
+    for (int s = 0; s < screen->mesh_count; s++)
+        draw(&raster, &front, &screen->mesh[s]);
+    for (int i = 0; i < out->point_count; i++) {
         RasterVertex p = project(&front, point[i]);
         if (!(p.x >= 0.0f && p.y >= 0.0f && p.x < OCCLUSION_SIZE && p.y < OCCLUSION_SIZE))
             continue;
         float depth = raster.depth[(size_t)(int)p.y * OCCLUSION_SIZE + (size_t)(int)p.x] - p.w;
         if (!(depth > hidden_depth))
             continue;
-        out->count += !is_hidden[i];
-        is_hidden[i] = true;
+        out->count += !out->is_hidden[i];
+        out->is_hidden[i] = true;
         out->depth = depth > out->depth ? depth : out->depth;
     }
     arena_rewind(scratch, mark);

@@ -161,10 +161,11 @@ TEST(picture, counts_points_more_than_a_millimetre_behind_the_screen)
                     {-0.4f, 1.9f, 0.125f}, // 75 mm behind
                     {0.7f, 1.5f, 0.0f}};   // beside it
     bool is_hidden[5] = {false};
-    PictureOcclusion out = {0};
+    PictureOcclusion out = {.point_count = 5, .is_hidden = is_hidden};
 
-    CHECK_INT(picture_occlusion(&screen, 1, point, 5, vec3(0, 0, 1), &arena, is_hidden, &out, &err),
-              ==, STATUS_OK);
+    CHECK_INT(
+        picture_occlusion(&(PictureScreen){1, &screen, vec3(0, 0, 1)}, point, &arena, &out, &err),
+        ==, STATUS_OK);
     CHECK_INT(out.count, ==, 2);
     CHECK_NEAR(out.depth, 0.075, 1e-6);
     CHECK(!is_hidden[0] && !is_hidden[1] && is_hidden[2] && is_hidden[3] && !is_hidden[4]);
@@ -172,8 +173,9 @@ TEST(picture, counts_points_more_than_a_millimetre_behind_the_screen)
     // a later frame adds what was not counted yet
     point[4] = vec3(0.2f, 1.5f, 0.1f);
     point[3] = vec3(0.0f, 1.5f, 0.3f);
-    CHECK_INT(picture_occlusion(&screen, 1, point, 5, vec3(0, 0, 1), &arena, is_hidden, &out, &err),
-              ==, STATUS_OK);
+    CHECK_INT(
+        picture_occlusion(&(PictureScreen){1, &screen, vec3(0, 0, 1)}, point, &arena, &out, &err),
+        ==, STATUS_OK);
     CHECK_INT(out.count, ==, 3);
     CHECK_NEAR(out.depth, 0.100, 1e-6);
     arena_destroy(&arena);
@@ -187,14 +189,15 @@ TEST(picture, occlusion_looks_where_the_character_faces)
     PictureMesh screen = square(corner, 0.2f);
     Vec3 point[] = {{0.0f, 1.5f, 0.3f}, {0.0f, 1.5f, 0.1f}};
     bool is_hidden[2] = {false};
-    PictureOcclusion out = {0};
+    PictureOcclusion out = {.point_count = 2, .is_hidden = is_hidden};
 
     CHECK_INT(
-        picture_occlusion(&screen, 1, point, 2, vec3(0, 0, -1), &arena, is_hidden, &out, &err), ==,
-        STATUS_OK);
+        picture_occlusion(&(PictureScreen){1, &screen, vec3(0, 0, -1)}, point, &arena, &out, &err),
+        ==, STATUS_OK);
     CHECK(is_hidden[0] && !is_hidden[1]);
-    CHECK_INT(picture_occlusion(NULL, 0, point, 2, vec3(0, 0, 1), &arena, is_hidden, &out, &err),
-              ==, STATUS_OK);
+    CHECK_INT(
+        picture_occlusion(&(PictureScreen){0, NULL, vec3(0, 0, 1)}, point, &arena, &out, &err), ==,
+        STATUS_OK);
     CHECK_INT(out.count, ==, 1);
     arena_destroy(&arena);
 }

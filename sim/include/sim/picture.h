@@ -56,15 +56,22 @@ typedef struct PictureMesh {
     const uint32_t *index; /* (index_count), each below vertex_count */
 } PictureMesh;
 
+/* What stands before the points, and where the camera is: in front, looking along -forward. */
+typedef struct PictureScreen {
+    int mesh_count;
+    const PictureMesh *mesh; /* (mesh_count) */
+    Vec3 forward;            /* where the character faces, Rig.forward */
+} PictureScreen;
+
 typedef struct PictureOcclusion {
-    int count;   /* points that were hidden in any call so far */
-    float depth; /* of the deepest behind the surface, metres */
+    int point_count;
+    bool *is_hidden; /* by any call so far; the caller's, zeroed once (point_count) */
+    int count;       /* points that were hidden in any call so far */
+    float depth;     /* of the deepest behind the surface, metres */
 } PictureOcclusion;
 
-/* Which points does the front camera not see because `screen` stands before them? Orthographic,
- * looking along -forward at 2048 pixels over the screens' larger side; hidden is what lies more
- * than 1 mm behind. Marks them in is_hidden (point_count), which the caller zeroes once and passes
- * again for every frame, so that `out->count` is the union over time; `out` likewise. */
-NODISCARD Status picture_occlusion(const PictureMesh *screen, int screen_count, const Vec3 *point,
-                                   int point_count, Vec3 forward, Arena *scratch, bool *is_hidden,
+/* Which of the points (out->point_count) does the front camera not see because the screen stands
+ * before them? Orthographic, 2048 pixels over the screen's larger side; hidden is what lies more
+ * than 1 mm behind. Called with the same `out` for every frame it gives the union over time. */
+NODISCARD Status picture_occlusion(const PictureScreen *screen, const Vec3 *point, Arena *scratch,
                                    PictureOcclusion *out, Error *err);
