@@ -50,7 +50,7 @@ static void open_side_files(const char *path, AssetOptions *options, Arena *aren
         side[i] = (SideFile){.name = name[i], .bytes = test_read_file(full)};
     }
     options->side_file = side;
-    options->side_file_count = count;
+    options->side_file_count = count < 4 ? count : 4;
     test_close_file(file);
 }
 
@@ -63,8 +63,10 @@ static void open_rig(Puppet *p, const char *path)
     open_side_files(path, &options, &p->arena);
     Bytes file = test_read_file(path);
     (void)!asset_read(file, &options, &p->arena, &p->rig, &err);
-    CHECK_OK(&err);
     test_close_file(file);
+    for (int i = 0; i < options.side_file_count; i++)
+        test_close_file(options.side_file[i].bytes);
+    CHECK_OK(&err);
 }
 
 static void start(Puppet *p, ChainsLength length)
