@@ -338,11 +338,11 @@ Status tracks_write(Bytes frames, const char *name, Arena *scratch, TrackTarget 
 {
     enum { MAX_TEXT = 256 << 20 };
     NamedNode *named = sort_nodes(target->rig, scratch);
-    Baked baked;
+    Baked baked = {0};
 
     if (!named)
         return error_set(err, STATUS_NO_MEMORY, "no room for the names of nodes");
-    if (read_frames(frames, scratch, &baked, err))
+    if (read_frames(frames, scratch, &baked, err) || !baked.header)
         return err->status;
     AnimationText text = {.channel_text = text_open(MAX_TEXT, err),
                           .sampler_text = text_open(MAX_TEXT, err)};
