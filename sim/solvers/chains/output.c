@@ -5,39 +5,60 @@
 
 /* --- pose --- */
 
-/* Local rotations of one chain, of the last two steps, `t` of the way. */
+/* The local rotations of one chain in one of the two steps kept, joint by joint from the root. */
+typedef struct JointWalk {
+    int which;
+    Quat above; /* world rotation of the head before, or of the root's parent */
+    Quat base;  /* what unposed rotations are on top of */
+    Vec3 head;
+} JointWalk;
+
+static bool is_parent_rest(const ChainsModel *model)
+{
+    return model->mode == CHAINS_VRM || model->rest == CHAINS_REST_PARENT;
+}
+
+static JointWalk begin_walk(const ChainsModel *model, const ChainsState *state, const Chain *chain,
+                            int which)
+{
+    const ChainFrame *frame = &state->frame[which][chain - model->chain];
+
+    return (JointWalk){.which = which,
+                       .above = chain->parent < 0 ? quat_identity() : frame->parent,
+                       .base = model->mode == CHAINS_VRM ? frame->parent : frame->attach,
+                       .head = frame->origin};
+}
+
+static Quat walk_joint(const ChainsModel *model, const ChainsState *state, const Chain *chain,
+                       int i, JointWalk *walk)
+{
+    const ChainsSegment *s = &chain->segment[i];
+    bool is_on_parent = is_parent_rest(model);
+    Vec3 tail = chains_tail(model, state, chain, i, walk->which);
+    Quat unposed = quat_mul(walk->base, is_on_parent ? s->link : s->rest_rotation);
+    Quat world = chains_turn(s, unposed, walk->head, tail);
+    Quat local = quat_mul(quat_conjugate(quat_mul(walk->above, s->skip)), world);
+
+    walk->above = world;
+    if (is_on_parent)
+        walk->base = world;
+    walk->head = tail;
+    return local;
+}
+
+/* Local rotations of one chain, `t` of the way between its last two steps. */
 static void pose_chain(const ChainsModel *model, const ChainsState *state, const Chain *chain,
                        float t, Pose *pose)
 {
-    bool is_parent_rest = model->mode == CHAINS_VRM || model->rest == CHAINS_REST_PARENT;
-    Quat above[2], base[2];
-    Vec3 head[2];
+    JointWalk before = begin_walk(model, state, chain, 1 - state->now);
+    JointWalk now = begin_walk(model, state, chain, state->now);
 
-    for (int k = 0; k < 2; k++) {
-        int which = k ? state->now : 1 - state->now;
-        const ChainFrame *frame = &state->frame[which][chain - model->chain];
-        above[k] = chain->parent < 0 ? quat_identity() : frame->parent;
-        base[k] = model->mode == CHAINS_VRM ? frame->parent : frame->attach;
-        head[k] = frame->origin;
-    }
     for (int i = 0; i < chain->segment_count; i++) {
-        const ChainsSegment *s = &chain->segment[i];
-        Quat local[2];
+        Quat from = walk_joint(model, state, chain, i, &before);
+        Quat to = walk_joint(model, state, chain, i, &now);
 
-        for (int k = 0; k < 2; k++) {
-            int which = k ? state->now : 1 - state->now;
-            Vec3 tail = chains_tail(model, state, chain, i, which);
-            Quat unposed = quat_mul(base[k], is_parent_rest ? s->link : s->rest_rotation);
-            Quat world = chains_turn(s, unposed, head[k], tail);
-
-            local[k] = quat_mul(quat_conjugate(quat_mul(above[k], s->skip)), world);
-            above[k] = world;
-            if (is_parent_rest)
-                base[k] = world;
-            head[k] = tail;
-        }
-        pose->local[s->head].rotation =
-            t >= 1.0f ? quat_normalize(local[1]) : quat_nlerp(local[0], local[1], t);
+        pose->local[chain->segment[i].head].rotation =
+            t >= 1.0f ? quat_normalize(to) : quat_nlerp(from, to, t);
     }
 }
 

@@ -310,15 +310,16 @@ Status chains_select(const PartDesc *desc, Arena *arena, ChainsModel *model, Err
     const Rig *rig = desc->rig;
     const ChainsSpec *spec = &desc->spec->chains;
     World *world = arena_array(arena, World, rig->node_count);
+    const int *first_child = find_first_children(rig, arena);
     Selection s = {.desc = desc,
                    .arena = arena,
                    .world = world,
-                   .first_child = find_first_children(rig, arena),
+                   .first_child = first_child,
                    .is_taken = arena_array(arena, bool, rig->node_count),
                    .model = model};
 
     model->chain = arena_array(arena, Chain, rig->spring_count + spec->define_count);
-    if (arena->overflowed)
+    if (arena->overflowed || !first_child)
         return error_set(err, STATUS_NO_MEMORY, "no room for %d chains",
                          rig->spring_count + spec->define_count);
     rig_rest_worlds(rig, world);
