@@ -3,9 +3,9 @@
 //     node bench.js [SCENE...]      prints {"program", "version", "scenes": [{"scene", "joints",
 //                                   "steps", "ns_per_joint_step"}]}, the median of five runs
 //
-// A scene CxJ has C chains of J simulated joints (J + 1 nodes, 5 cm apart, hanging) whose roots stand
-// on a circle of 10 cm about one moving node, the head; with "+10" ten capsules hang on the head too
-// and every chain tests them all.
+// A scene vrm_CxJ has C chains of J simulated joints (J + 1 nodes, 5 cm apart, hanging) whose roots
+// stand on a circle of 12 cm about a moving head with ten capsules, all of them tested by every
+// chain; "_free" leaves the capsules out.
 import { readFileSync } from "node:fs";
 import * as THREE from "three";
 import {
@@ -16,10 +16,10 @@ import {
 } from "@pixiv/three-vrm-springbone";
 
 const SCENES = {
-  "1000x8+10": { chains: 1000, joints: 8, capsules: 10 },
-  "12x8+10": { chains: 12, joints: 8, capsules: 10 },
-  "1000x8": { chains: 1000, joints: 8, capsules: 0 },
-  "12x8": { chains: 12, joints: 8, capsules: 0 },
+  vrm_1000x8: { chains: 1000, joints: 8, capsules: 10 },
+  vrm_12x8: { chains: 12, joints: 8, capsules: 10 },
+  vrm_1000x8_free: { chains: 1000, joints: 8, capsules: 0 },
+  vrm_12x8_free: { chains: 12, joints: 8, capsules: 0 },
 };
 const DT = 1 / 60;
 const LINK = 0.05;
@@ -28,13 +28,14 @@ function makeCapsules(head, count) {
   const colliders = [];
   for (let i = 0; i < count; i++) {
     const angle = (2 * Math.PI * i) / count;
+    const x = Math.cos(angle);
+    const z = Math.sin(angle);
     const shape = new VRMSpringBoneColliderShapeCapsule({
-      radius: 0.03,
-      offset: new THREE.Vector3(0, 0, 0),
-      tail: new THREE.Vector3(0, -0.2, 0),
+      radius: 0.04,
+      offset: new THREE.Vector3(0.06 * x, -0.1, 0.06 * z),
+      tail: new THREE.Vector3(0.09 * x, -0.3, 0.09 * z),
     });
     const collider = new VRMSpringBoneCollider(shape);
-    collider.position.set(0.08 * Math.cos(angle), -0.1, 0.08 * Math.sin(angle));
     head.add(collider);
     colliders.push(collider);
   }
@@ -62,7 +63,7 @@ function makeScene({ chains, joints, capsules }) {
     const chain = [];
     for (let j = 0; j <= joints; j++) {
       const bone = new THREE.Bone();
-      if (j === 0) bone.position.set(0.1 * Math.cos(angle), 0, 0.1 * Math.sin(angle));
+      if (j === 0) bone.position.set(0.12 * Math.cos(angle), 0.05, 0.12 * Math.sin(angle));
       else bone.position.set(0, -LINK, 0);
       parent.add(bone);
       chain.push(bone);
@@ -80,8 +81,8 @@ function makeScene({ chains, joints, capsules }) {
 
 function step(scene, tick) {
   const t = tick * DT;
-  scene.head.position.x = 0.1 * Math.sin(2 * Math.PI * t);
-  scene.head.rotation.y = 0.5 * Math.sin(Math.PI * t);
+  scene.root.position.x = 0.1 * Math.sin(6 * t);
+  scene.root.quaternion.set(0, 0.2 * Math.sin(4 * t), 0, 1).normalize();
   scene.manager.update(DT);
 }
 
