@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 enum {
     REQUEST_ARENA = 64 << 20, /* addresses; pages cost nothing until they are touched */
@@ -371,6 +372,20 @@ static bool is_worth_stopping(const Request *request)
     return has_body(request) && (expect || !length || strtoll(length, NULL, 10) > DISCARD_MAX);
 }
 
+/* Has the client hung up with its body unfinished? The library learns of an end that comes together
+ * with data only by its timeout: it takes a short read for an empty socket. */
+static bool has_hung_up(struct MHD_Connection *connection, const Request *request)
+{
+    const char *length = request_header(request, "Content-Length");
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char byte;
+
+    if (!length || !info || request->received >= strtoll(length, NULL, 10))
+        return false;
+    return recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, const char *url,
                                 const char *method, const char *version, const char *data,
                                 size_t *data_size, void **request_)
@@ -393,7 +408,9 @@ enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, c
         size_t size = *data_size;
 
         *data_size = 0;
-        return take_body(app, request, data, size) ? MHD_YES : MHD_NO;
+        request->received += (int64_t)size;
+        return take_body(app, request, data, size) && !has_hung_up(connection, request) ? MHD_YES
+                                                                                        : MHD_NO;
     }
     return proceed(app, request);
 }

@@ -91,6 +91,7 @@ struct Request {
     ByteWriter body;
     Upload upload;
     bool is_upload_counted;
+    int64_t received;  /* bytes of the body */
     int64_t discarded; /* bytes of a body that has been refused */
     RequestState state;
     Response response;
