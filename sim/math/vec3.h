@@ -62,6 +62,19 @@ static inline float vec3_length(Vec3 a)
     return sqrtf(vec3_dot(a, a));
 }
 
+/* The greatest and the least of the components. */
+static inline float vec3_max(Vec3 a)
+{
+    float most = a.x > a.y ? a.x : a.y;
+
+    return most > a.z ? most : a.z;
+}
+
+static inline float vec3_min(Vec3 a)
+{
+    return -vec3_max(vec3_scale(a, -1.0f));
+}
+
 /* The unit vector along `a`, or `otherwise` where `a` has no direction. */
 static inline Vec3 vec3_normalize_or(Vec3 a, Vec3 otherwise)
 {
@@ -76,6 +89,11 @@ static inline Vec3 vec3_perpendicular(Vec3 a)
     Vec3 axis = fabsf(a.x) < 0.6f ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
 
     return vec3_normalize_or(vec3_cross(a, axis), vec3(0.0f, 0.0f, 1.0f));
+}
+
+static inline Vec3 vec3_abs(Vec3 a)
+{
+    return (Vec3){fabsf(a.x), fabsf(a.y), fabsf(a.z)};
 }
 
 static inline DVec3 dvec3_from(Vec3 a)

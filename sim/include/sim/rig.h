@@ -274,10 +274,10 @@ int rig_find_spring(const Rig *rig, const char *key);
 /* Worlds of all nodes at rest into `out` (node_count). */
 void rig_rest_worlds(const Rig *rig, World *out);
 
-/* What a builder (reader or sample) calls last, with names filled in: makes keys from them (of skins
- * and colliders, which have no name, from what stands in `key`), sorts `order`, normalises rotations
- * at rest, measures box and height, fills rest_weight, and checks what this header promises.
- * morph_weight0 is NULL (all zero) or has the weights of every node with a morphed mesh, in file
- * order. role counts where is_humanoid is set; forward (0,0,0) becomes +Z. Arrays that change are
- * copied, so the builder's may be const. */
+/* What a builder (reader or sample) calls last, with names filled in: makes keys from them (of
+ * skins and colliders, which have no name, from what stands in `key`), sorts `order`, normalises
+ * rotations at rest, measures box and height, fills rest_weight, and checks what this header
+ * promises. morph_weight0 is NULL (all zero) or has the weights of every node with a morphed mesh,
+ * in file order. role counts where is_humanoid is set; forward (0,0,0) becomes +Z. Arrays that
+ * change are copied, so the builder's may be const. */
 NODISCARD Status rig_finish(Rig *rig, Arena *arena, Error *err);

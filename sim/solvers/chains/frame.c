@@ -74,8 +74,8 @@ static void follow_scene(const Rig *rig, const Pose *pose, const Chain *chain, C
     int root = chain->segment[0].head;
     const Transform *rest = &rig->node[root].rest;
     const Transform *local = &pose->local[root];
-    float size0 = fmaxf(fabsf(rest->scale.x), fmaxf(fabsf(rest->scale.y), fabsf(rest->scale.z)));
-    float size = fmaxf(fabsf(local->scale.x), fmaxf(fabsf(local->scale.y), fabsf(local->scale.z)));
+    float size0 = vec3_max(vec3_abs(rest->scale));
+    float size = vec3_max(vec3_abs(local->scale));
 
     frame->origin = dvec3_offset(dvec3_from(local->translation), origin);
     frame->parent = quat_normalize(quat_mul(local->rotation, quat_conjugate(rest->rotation)));

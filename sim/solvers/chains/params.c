@@ -78,7 +78,8 @@ static void resolve_spring(const PartDesc *desc, const ChainParameters *p, const
     else if (isnan(k))
         k = DEFAULT_STIFFNESS;
     if (isnan(c) && has_parameters)
-        c = -AUTHORED_RATE * (float)scalar_log(1.0 - (double)fminf(file->drag, 0.95f));
+        c = -AUTHORED_RATE *
+            (float)scalar_log(1.0 - (double)(file->drag < 0.95f ? file->drag : 0.95f));
     else if (isnan(c))
         c = DEFAULT_DAMPING;
 

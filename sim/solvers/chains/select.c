@@ -192,10 +192,9 @@ static void measure_rest(Chain *chain)
 static void warn_scale(const Selection *s, const Chain *chain)
 {
     World world = rest_world(s, chain->segment[0].head);
-    float x = vec3_length(world.basis.x);
-    float y = vec3_length(world.basis.y);
-    float z = vec3_length(world.basis.z);
-    float most = fmaxf(x, fmaxf(y, z)), least = fminf(x, fminf(y, z));
+    Vec3 scale = {vec3_length(world.basis.x), vec3_length(world.basis.y),
+                  vec3_length(world.basis.z)};
+    float most = vec3_max(scale), least = vec3_min(scale);
 
     if (most > least * 1.001f || mat3_determinant(&world.basis) < 0.0f)
         warnings_add(s->desc->warnings, "scale_not_uniform",
