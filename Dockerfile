@@ -1,11 +1,11 @@
 # Bakehouse on a clean Debian 12.
 #
 #     docker build -t bakehouse .
-#     docker run -v bakehouse:/data bakehouse token new submit me      makes a token, once
-#     docker run -p 8080:8080 -v bakehouse:/data bakehouse
+#     docker run -p 127.0.0.1:8080:8080 -v bakehouse:/data bakehouse --no-auth
 #
-# The server listens on all of the container's addresses, so it starts only with tokens (kept in the
-# volume) or with an explicit --no-auth.
+# The server listens on all of the container's addresses and is open to whoever reaches them, so it
+# starts only when told so: publish the port on loopback, as above, or behind a proxy that asks who
+# is there.
 
 FROM debian:12 AS build
 WORKDIR /src
@@ -30,4 +30,3 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=10s --retries=3 \
     CMD curl --fail --silent --show-error --max-time 4 http://127.0.0.1:8080/healthz
 ENTRYPOINT ["bakehouse", "serve", "--data", "/data", "--listen", "0.0.0.0:8080"]
-CMD ["--token-file", "/data/tokens"]

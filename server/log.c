@@ -61,7 +61,10 @@ LogText log_quote(const char *value)
     for (const char *c = value; *c && used + 4 < sizeof out.text; c++) {
         if (*c == '"' || *c == '\\')
             out.text[used++] = '\\';
-        out.text[used++] = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            out.text[used++] = '?';
+        else
+            out.text[used++] = *c;
     }
     out.text[used++] = '"';
     out.text[used] = '\0';

@@ -101,52 +101,55 @@ static Status make_and_keep(App *app, Making *making, const char *name, Error *e
     return status;
 }
 
-static Status make_from_files(App *app, Request *request, const Job *job, Making *making,
+static Status make_from_files(App *app, Request *request, const Job *job, const Making *wanted,
                               const char *name, Error *err)
 {
-    Asset model;
+    Making making = *wanted;
+    Asset model = {0};
 
     if (store_find_asset(app->store, ASSET_MODEL, job->model, &request->arena, &model, err))
         return err->status;
     AssetOptions options = rigs_options(app, model.unit, model.is_z_up, model.name);
-    making->model = &model;
-    making->options = &options;
-    if (map_model(app, &model, &making->model_bytes, err))
+    making.model = &model;
+    making.options = &options;
+    if (map_model(app, &model, &making.model_bytes, err))
         return err->status;
-    if (!map_result(app, job, &making->frames, err)) {
-        make_and_keep(app, making, name, err);
-        file_unmap(making->frames);
+    if (!map_result(app, job, &making.frames, err)) {
+        make_and_keep(app, &making, name, err);
+        file_unmap(making.frames);
     }
-    file_unmap(making->model_bytes);
+    file_unmap(making.model_bytes);
     return err->status;
 }
 
 /* The cached file, made when it is not there. */
-static Status answer_made(App *app, Request *request, const Job *job, Making *making, Error *err)
+static Status answer_made(App *app, Request *request, const Job *job, const Making *wanted,
+                          Error *err)
 {
     Response *response = &request->response;
-    Submission submission;
+    Submission submission = {0};
     Error missing = {0};
     char name[128];
     int file = -1;
     int64_t size = 0;
 
     // a job that was answered from the store shares the bake, but its title is its own
-    (void)snprintf(name, sizeof name, "%s-%s.%s", job->key, job->id, making->kind);
+    (void)snprintf(name, sizeof name, "%s-%s.%s", job->key, job->id, wanted->kind);
     if (cache_open(app->blobs, name, &file, &size, &missing)) {
         Faults faults = faults_open(&request->arena, 1);
         Bytes body = {(const uint8_t *)job->body, strlen(job->body)};
+        Making making = *wanted;
 
-        making->submission = &submission;
-        making->title = job->name[0] ? job->name : job->id;
+        making.submission = &submission;
+        making.title = job->name[0] ? job->name : job->id;
         if (!submission_open(app, body, &faults, &submission, err))
-            (void)make_from_files(app, request, job, making, name, err);
+            (void)make_from_files(app, request, job, &making, name, err);
         submission_close(&submission);
         if (err->status || cache_open(app->blobs, name, &file, &size, err))
             return err->status;
     }
-    const char *etag = arena_format(&request->arena, "\"%.32s-%s\"", job->key, making->kind);
-    response_file(response, making->type, file, size, etag);
+    const char *etag = arena_format(&request->arena, "\"%.32s-%s\"", job->key, wanted->kind);
+    response_file(response, wanted->type, file, size, etag);
     response_header(response, "Cache-Control", "private, max-age=86400");
     return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 #include "server/jobs/submission.h"
 #include "server/log.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { LIST_MAX = 1000, WAIT_MAX = 60, IDEMPOTENCY_KEY_MAX = 200 };
@@ -34,6 +35,7 @@ static Status open_submission(App *app, Request *request, Response *response, Su
 /* What the bake would be, found by building it: whatever its tables refuse is refused now. */
 static Status plan(App *app, const Submission *submission, Arena *arena, RunPlan *out, Error *err)
 {
+    assert(submission->model);
     if (arena_create(arena, (size_t)app->config->max_job_mib << 20, err))
         return err->status;
     return run_plan(submission->model->rig, &submission->spec, arena, out, err);
@@ -169,7 +171,7 @@ static Status submit(App *app, Request *request, Response *response, const Submi
 {
     const char *validate = request_query(request, "validate");
     bool is_dry = validate && strcmp(validate, "false") != 0 && strcmp(validate, "0") != 0;
-    RunPlan planned;
+    RunPlan planned = {0};
     Arena arena = {0};
     Command command = {0};
 
@@ -194,7 +196,7 @@ static Status submit(App *app, Request *request, Response *response, const Submi
  * (?validate=true) and for a repeated Idempotency-Key. */
 static Status post_job(App *app, Request *request, Response *response, Error *err)
 {
-    Submission submission;
+    Submission submission = {0};
     Status status = answer_again(app, request, response, err);
 
     if (status != STATUS_NOT_FOUND)

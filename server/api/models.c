@@ -35,7 +35,7 @@ static void write_asset(JsonWriter *json, const char *key, const Asset *asset)
     json_write_double(json, "unit", asset->unit);
     json_write_text(json, "up", asset->is_z_up ? "z" : "y");
     api_write_time(json, "created", asset->created);
-    if (asset->summary[0])
+    if (asset->summary && asset->summary[0])
         json_write_raw(json, "summary", asset->summary);
     json_end_object(json);
 }
@@ -171,7 +171,7 @@ static Status list_assets(App *app, Request *request, Response *response, Error 
 /* GET /v1/models/{id}: its summary. */
 static Status get_asset(App *app, Request *request, Response *response, Error *err)
 {
-    Asset asset;
+    Asset asset = {0};
 
     if (find_asset(app, request, &asset, err))
         return err->status;
@@ -183,7 +183,7 @@ static Status get_asset(App *app, Request *request, Response *response, Error *e
 /* GET /v1/models/{id}/content: the bytes as they came. */
 static Status get_content(App *app, Request *request, Response *response, Error *err)
 {
-    Asset asset;
+    Asset asset = {0};
     int file = -1;
     int64_t size = 0;
 
@@ -200,7 +200,7 @@ static Status get_content(App *app, Request *request, Response *response, Error 
 static Status delete_asset(App *app, Request *request, Response *response, Error *err)
 {
     Command command = {.kind = COMMAND_DELETE_ASSET, .asset_kind = kind_of(request)};
-    Asset asset;
+    Asset asset = {0};
 
     if (find_asset(app, request, &asset, err))
         return err->status;

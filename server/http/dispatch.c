@@ -386,6 +386,7 @@ static bool has_hung_up(struct MHD_Connection *connection, const Request *reques
     return recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the library says what it hands over
 enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, const char *url,
                                 const char *method, const char *version, const char *data,
                                 size_t *data_size, void **request_)
