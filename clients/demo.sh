@@ -324,6 +324,8 @@ streaming.request("GET", "/v1/jobs/%s/frames" % id, headers={"Accept": "applicat
 lines = streaming.getresponse()
 count, total, shown = 0, "?", 0
 for line in lines:
+    if not line.strip():  # a heartbeat
+        continue
     record = json.loads(line)
     if "frame" not in record:
         total = record.get("frames", total)
