@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RATE = 15 }; /* wake-ups of readers a second and job */
+enum {
+    RATE = 15,  /* wake-ups of readers a second and job */
+    PROMPT = 2, /* pieces that wake at once: the header and the first frame */
+};
 
 void segments_init(Segments *segments)
 {
@@ -78,6 +81,7 @@ void segment_begin(Segments *segments, Segment *segment, int attempt)
     segment->end = 0;
     segment->has_ended = false;
     segment->woken_ns = 0;
+    segment->prompt = PROMPT;
     uv_mutex_unlock(&segments->mutex);
 }
 
@@ -88,8 +92,9 @@ void segment_publish(Segments *segments, Segment *segment, int64_t end)
     uv_mutex_lock(&segments->mutex);
     segment->end = end;
     segment->has_news = true;
-    if (now - segment->woken_ns >= 1000000000 / RATE)
+    if (segment->prompt > 0 || now - segment->woken_ns >= 1000000000 / RATE)
         wake(segment, now);
+    segment->prompt -= segment->prompt > 0;
     uv_mutex_unlock(&segments->mutex);
 }
 

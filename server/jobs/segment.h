@@ -2,9 +2,9 @@
  * that wait for its end to move.
  *
  * The file is the queue: a reader is an offset in it. The worker writes bytes, then moves `end`, so
- * that a reader never sees half a record, and never waits for a reader. The first piece wakes the
- * readers at once, later ones at most RATE times a second: the loop's timer wakes them for the
- * rest.
+ * that a reader never sees half a record, and never waits for a reader. The header and the first
+ * frame wake the readers at once, later pieces at most RATE times a second: the loop's timer wakes
+ * them for the rest.
  *
  * One mutex guards the table and all fields but `stop`. A Segment is kept by references: one of
  * the worker, one of each reader. */
@@ -27,6 +27,7 @@ typedef struct Segment {
     bool has_ended;
     bool has_news; /* `end` has moved since the readers were woken */
     int64_t woken_ns;
+    int prompt; /* pieces still to come that wake the readers at once */
     WaitList waiting;
 } Segment;
 
