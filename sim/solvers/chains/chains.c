@@ -65,7 +65,7 @@ static Status chains_build(const PartDesc *desc, Arena *arena, const void **out,
                            .simulation = desc->simulation};
     if (chains_select(desc, arena, model, err) || chains_link(desc, arena, model, err) ||
         chains_resolve_contact(desc, arena, model, err) || chains_pack(desc, arena, model, err) ||
-        list_outputs(desc, arena, model, err))
+        chains_find_overlaps(desc, arena, model, err) || list_outputs(desc, arena, model, err))
         return err->status;
     *out = model;
     return STATUS_OK;

@@ -52,8 +52,10 @@ typedef struct Walker {
 typedef struct Near {
     int slot;
     bool is_tail_only;
-    Vec3 side;  /* the way out a moment ago, zero: none */
-    Vec3 entry; /* the side it came from in this step */
+    float radius;         /* of the hair, less what overlaps at rest */
+    float segment_radius; /* the same for the whole segment, to measure with */
+    Vec3 side;            /* the way out a moment ago, zero: none */
+    Vec3 entry;           /* the side it came from in this step */
 } Near;
 
 struct ChainsJoint *chains_allocate_joints(Arena *arena, int count)
@@ -157,16 +159,16 @@ static bool is_zero(Vec3 a)
 /* Gap and way out, seen from the side the segment came from: behind the axis the gap goes on
  * falling. A segment that slides round the collider turns its side with it, so only one that is
  * more than a right angle off has passed through. */
-static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail, float radius)
+static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
 {
-    Contact contact = near->is_tail_only ? collide_point(shape, tail, radius)
-                                         : collide_segment(shape, head, tail, radius);
+    Contact contact = near->is_tail_only ? collide_point(shape, tail, near->radius)
+                                         : collide_segment(shape, head, tail, near->radius);
 
     if (is_zero(contact.normal)) {
         Vec3 bone = vec3_normalize_or(vec3_sub(tail, head), vec3(0.0f, -1.0f, 0.0f));
         contact.normal = is_zero(near->side) ? vec3_perpendicular(bone) : near->side;
     } else if (!is_zero(near->side) && vec3_dot(contact.normal, near->side) < BEHIND) {
-        float room = shape->radius + radius;
+        float room = shape->radius + near->radius;
         contact.gap = -(contact.gap + room) - room;
         contact.normal = vec3_scale(contact.normal, -1.0f);
     }
@@ -174,13 +176,13 @@ static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail, f
 }
 
 /* The side from which segment and collider first touch in this step, zero where they do not. */
-static Vec3 find_side(const Walker *w, int i, int slot, Vec3 head0, Vec3 head)
+static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3 head)
 {
     const ChainsJoint *joint = &w->joint[i];
-    int collider = w->block->slot[slot].collider;
+    int collider = w->block->slot[near->slot].collider;
     const Shape *before = &w->state->shape[0][collider];
     const Shape *now = &w->state->shape[1][collider];
-    float room = now->radius + joint->radius;
+    float room = now->radius + near->radius;
     float a = vec3_length(vec3_sub(head, head0));
     float b = vec3_length(vec3_sub(joint->free, joint->old));
     float way = (a > b ? a : b) + w->state->travel[collider];
@@ -194,7 +196,7 @@ static Vec3 find_side(const Walker *w, int i, int slot, Vec3 head0, Vec3 head)
         float t = (float)k / (float)count;
         Shape shape = collide_between(before, now, t);
         Contact contact = collide_segment(&shape, vec3_lerp(head0, head, t),
-                                          vec3_lerp(joint->old, joint->free, t), joint->radius);
+                                          vec3_lerp(joint->old, joint->free, t), near->radius);
 
         if (contact.gap < 0.0f)
             return k ? side : contact.normal;
@@ -230,8 +232,13 @@ static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
                      .is_tail_only =
                          w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
                          (w->chain->is_auto && w->model->collider[collider].is_on_head)};
+        size_t pair = chains_side_index(w->block, i, k, w->chain->lane);
+        near.segment_radius = joint->radius - w->model->overlap[pair] * w->now->scale;
+        near.radius = near.is_tail_only
+                          ? joint->radius - w->model->tail_overlap[pair] * w->now->scale
+                          : near.segment_radius;
         if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
-            near.side = is_zero(*memory) ? find_side(w, i, k, head0, head) : *memory;
+            near.side = is_zero(*memory) ? find_side(w, i, &near, head0, head) : *memory;
         near.entry = near.side;
         out[count++] = near;
     }
@@ -274,10 +281,10 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
     enum { COARSE = 48, FINE = 16 };
     const double step = 3.14159265358979323846 / COARSE;
     Vec3 bone = vec3_normalize_or(vec3_sub(joint->tail, head), joint->rest);
-    Contact contact = see(shape, near, head, joint->tail, joint->radius);
+    Contact contact = see(shape, near, head, joint->tail);
     Vec3 way = reject(contact.normal, bone);
 
-    if (collide_point(shape, head, joint->radius).gap < -500.0f * TOLERANCE * joint->length)
+    if (collide_point(shape, head, near->radius).gap < -500.0f * TOLERANCE * joint->length)
         return;
     if (vec3_length(way) < 0.3f)
         way = reject(near->entry, bone);
@@ -288,12 +295,12 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
         double low = step * (k - 1), high = step * k; // free at high
         Vec3 tail = turned_tail(joint, head, bone, way, high);
 
-        if (see(shape, near, head, tail, joint->radius).gap < -TOLERANCE * joint->length)
+        if (see(shape, near, head, tail).gap < -TOLERANCE * joint->length)
             continue;
         for (int j = 0; j < FINE; j++) {
             double middle = 0.5 * (low + high);
             Vec3 nearer = turned_tail(joint, head, bone, way, middle);
-            if (see(shape, near, head, nearer, joint->radius).gap < -TOLERANCE * joint->length) {
+            if (see(shape, near, head, nearer).gap < -TOLERANCE * joint->length) {
                 low = middle;
             } else {
                 high = middle;
@@ -301,7 +308,7 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
             }
         }
         joint->tail = tail;
-        contact = see(shape, near, head, tail, joint->radius);
+        contact = see(shape, near, head, tail);
         follow_side(near, &contact);
         return;
     }
@@ -326,9 +333,9 @@ static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
         worst = 0.0f;
         for (int k = 0; k < count; k++) {
             const Shape *shape = shape_of(w, &near[k]);
-            Contact c = see(shape, &near[k], head, joint->tail, joint->radius);
+            Contact c = see(shape, &near[k], head, joint->tail);
             bool is_turned = is_round(shape) && !near[k].is_tail_only;
-            bool is_deep = c.gap < -0.25f * (shape->radius + joint->radius);
+            bool is_deep = c.gap < -0.25f * (shape->radius + near[k].radius);
 
             if (!(c.gap < 0.0f)) {
                 follow_side(&near[k], &c);
@@ -356,9 +363,10 @@ static void remember(const Walker *w, int i, Vec3 head, const Near *near, int co
 
     for (int k = 0; k < count; k++) {
         const Shape *shape = shape_of(w, &near[k]);
-        float depth = collide_depth(shape, head, joint->tail, joint->radius);
-        Contact c = see(shape, &near[k], head, joint->tail, joint->radius);
-        bool is_touching = c.gap < 0.002f * joint->length + 0.01f * (shape->radius + joint->radius);
+        float depth = collide_depth(shape, head, joint->tail, near[k].segment_radius);
+        Contact c = see(shape, &near[k], head, joint->tail);
+        bool is_touching =
+            c.gap < 0.002f * joint->length + 0.01f * (shape->radius + near[k].radius);
 
         total->depth = total->depth > depth ? total->depth : depth;
         if (!is_swept)
@@ -384,7 +392,7 @@ static bool push_upwards(const Walker *w, int i, const Near *near, int count)
     bool has_moved = false;
 
     for (int k = 0; k < count; k++) {
-        Contact c = see(shape_of(w, &near[k]), &near[k], head, joint[i].tail, joint[i].radius);
+        Contact c = see(shape_of(w, &near[k]), &near[k], head, joint[i].tail);
         float arm = c.u * joint[i].length, along = 0.0f;
 
         if (!(c.gap < -TOLERANCE * joint[i].length))

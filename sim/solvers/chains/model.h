@@ -134,6 +134,8 @@ typedef struct ChainsModel {
     int chain_count, block_count, row_count, level_count, collider_count;
     int segment_count;
     size_t side_count;
+    float *overlap;      /* how deep a segment lies in a collider at rest, scale 1 (side_count) */
+    float *tail_overlap; /* the same of its tail alone                              (side_count) */
     Chain *chain;
     ChainsBlock *block;
     RestRow *rest_row; /* (row_count) or NULL */
@@ -199,6 +201,8 @@ void chains_resolve_parameters(const PartDesc *desc, const ChainsModel *model, C
 Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_link(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_pack(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
+/* rest_frame: contact begins where the authored shape ends. After packing. */
+Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 
 /* frame.c: places in the scene */
 World chains_node_world(const ChainsModel *model, const ChainsState *state, const Pose *pose,

@@ -124,11 +124,8 @@ static Status make_slots(Arena *arena, ChainsModel *model, ChainsBlock *block, E
     arena_rewind(arena, mark);
     block->slot = arena_scratch(arena, ChainsSlot, block->slot_count);
 
-    bool is_swept = false;
-    for (int lane = 0; lane < block->lane_count; lane++)
-        is_swept |= model->chain[block->chain[lane]].contact == CHAINS_CONTACT_SWEPT;
     block->first_side = model->side_count;
-    if (model->mode == CHAINS_REST_FRAME && is_swept)
+    if (model->mode == CHAINS_REST_FRAME)
         model->side_count += (size_t)block->row_count * (size_t)block->slot_count * ROW_LANES;
     return STATUS_OK;
 }

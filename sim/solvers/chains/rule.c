@@ -1,6 +1,9 @@
 /* `contact: auto`, rest overlaps, and which colliders are on the head. */
 #include "solvers/chains/model.h"
 
+/* Of a segment's length: rounding does not make the authored pose a touch. */
+static const float SLACK = 1e-4f;
+
 /* How much of their vertices' weight each chain has. */
 typedef struct Share {
     double weight;
@@ -129,7 +132,7 @@ static void choose_contacts(const PartDesc *desc, ChainsModel *model, const Worl
             is_at_or_below(desc->rig, desc->rig->collider[i].node, head);
 }
 
-/* Chains that lie in a collider as authored: the solver pushes them out of their own shape. */
+/* Chains that lie in a collider as authored. */
 static void warn_overlaps(const PartDesc *desc, const ChainsModel *model, const World *world)
 {
     for (int i = 0; i < model->chain_count; i++) {
@@ -160,10 +163,62 @@ static void warn_overlaps(const PartDesc *desc, const ChainsModel *model, const 
         if (collider >= 0)
             warnings_add(desc->warnings, "rest_overlap",
                          "chain \"%s\": joint \"%s\" lies %.1f mm inside collider \"%s\" as "
-                         "authored; \"contact\": \"none\" leaves it there",
+                         "authored; %s",
                          chain->key, desc->rig->node[joint].key, (double)worst * 1000.0,
-                         desc->rig->collider[collider].key);
+                         desc->rig->collider[collider].key,
+                         model->mode == CHAINS_VRM
+                             ? "the published algorithm pushes it out"
+                             : "it may stay that deep, contact holds off what is deeper");
     }
+}
+
+/* An artist's hair may begin inside the head: pushed out, it would never lie as it was authored,
+ * and stretch for ever. So a pair of segment and collider touches only where it is deeper than at
+ * rest. */
+static void find_overlap(ChainsModel *model, const Chain *chain, int i, int slot,
+                         const World *world)
+{
+    const ChainsBlock *block = &model->block[chain->block];
+    const ChainsSegment *segment = &chain->segment[i];
+    const RigCollider *collider =
+        &model->rig->collider[model->collider[block->slot[slot].collider].index];
+    const World *head = &world[segment->head];
+    float scale = world_max_scale(head) / (segment->head_scale > 0.0f ? segment->head_scale : 1.0f);
+    Vec3 bone = mat3_apply(&head->basis, segment->tail_offset);
+    Shape shape = collide_place(collider, &world[collider->node], head->origin);
+    size_t index = chains_side_index(block, i, slot, chain->lane);
+    float tail = -collide_point(&shape, bone, segment->radius * scale).gap;
+    float all = collide_depth(&shape, vec3(0.0f, 0.0f, 0.0f), bone, segment->radius * scale);
+    float slack = SLACK * segment->length;
+
+    if (all > 0.0f && scale > 0.0f)
+        model->overlap[index] = all / scale + slack;
+    if (tail > 0.0f && scale > 0.0f)
+        model->tail_overlap[index] = tail / scale + slack;
+}
+
+Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err)
+{
+    World *world = arena_array(arena, World, desc->rig->node_count);
+
+    model->overlap = arena_array(arena, float, model->side_count);
+    model->tail_overlap = arena_array(arena, float, model->side_count);
+    if (arena->overflowed)
+        return error_set(err, STATUS_NO_MEMORY, "no room for contact of %d chains",
+                         model->chain_count);
+    if (model->mode == CHAINS_VRM)
+        return STATUS_OK;
+    rig_rest_worlds(desc->rig, world);
+    for (int c = 0; c < model->chain_count; c++) {
+        const Chain *chain = &model->chain[c];
+        const ChainsBlock *block = &model->block[chain->block];
+
+        for (int i = 0; i < chain->segment_count; i++)
+            for (int k = 0; k < block->slot_count; k++)
+                if (block->slot[k].lanes >> chain->lane & 1u)
+                    find_overlap(model, chain, i, k, world);
+    }
+    return STATUS_OK;
 }
 
 Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err)
