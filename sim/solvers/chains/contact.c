@@ -205,6 +205,16 @@ static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3
     return vec3(0.0f, 0.0f, 0.0f);
 }
 
+static void set_radii(const Walker *w, int i, Near *near)
+{
+    size_t pair = chains_side_index(w->block, i, near->slot, w->chain->lane);
+    float radius = w->joint[i].radius, scale = w->now->scale;
+
+    near->segment_radius = radius - w->model->overlap[pair] * scale;
+    near->radius =
+        near->is_tail_only ? radius - w->model->tail_overlap[pair] * scale : near->segment_radius;
+}
+
 /* The colliders that segment i may touch in this step. */
 static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
 {
@@ -232,11 +242,7 @@ static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
                      .is_tail_only =
                          w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
                          (w->chain->is_auto && w->model->collider[collider].is_on_head)};
-        size_t pair = chains_side_index(w->block, i, k, w->chain->lane);
-        near.segment_radius = joint->radius - w->model->overlap[pair] * w->now->scale;
-        near.radius = near.is_tail_only
-                          ? joint->radius - w->model->tail_overlap[pair] * w->now->scale
-                          : near.segment_radius;
+        set_radii(w, i, &near);
         if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
             near.side = is_zero(*memory) ? find_side(w, i, &near, head0, head) : *memory;
         near.entry = near.side;

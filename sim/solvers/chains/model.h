@@ -201,7 +201,7 @@ void chains_resolve_parameters(const PartDesc *desc, const ChainsModel *model, C
 Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_link(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_pack(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
-/* rest_frame: contact begins where the authored shape ends. After packing. */
+/* Where contact begins: beyond the authored shape. After packing. */
 Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 
 /* frame.c: places in the scene */

@@ -132,51 +132,11 @@ static void choose_contacts(const PartDesc *desc, ChainsModel *model, const Worl
             is_at_or_below(desc->rig, desc->rig->collider[i].node, head);
 }
 
-/* Chains that lie in a collider as authored. */
-static void warn_overlaps(const PartDesc *desc, const ChainsModel *model, const World *world)
-{
-    for (int i = 0; i < model->chain_count; i++) {
-        const Chain *chain = &model->chain[i];
-        float worst = 1e-4f;
-        int collider = -1, joint = -1;
-
-        for (int j = 0; j < chain->segment_count; j++) {
-            const World *head = &world[chain->segment[j].head];
-            Vec3 bone = mat3_apply(&head->basis, chain->segment[j].tail_offset);
-            float radius =
-                chain->segment[j].radius * world_max_scale(head) /
-                (chain->segment[j].head_scale > 0.0f ? chain->segment[j].head_scale : 1.0f);
-
-            for (int k = 0; k < chain->collider_count; k++) {
-                const RigCollider *c = &desc->rig->collider[chain->collider[k]];
-                Shape shape = collide_place(c, &world[c->node], head->origin);
-                float depth = model->mode == CHAINS_VRM
-                                  ? -collide_point(&shape, bone, radius).gap
-                                  : collide_depth(&shape, vec3(0.0f, 0.0f, 0.0f), bone, radius);
-                if (depth <= worst)
-                    continue;
-                worst = depth;
-                collider = chain->collider[k];
-                joint = chain->segment[j].head;
-            }
-        }
-        if (collider >= 0)
-            warnings_add(desc->warnings, "rest_overlap",
-                         "chain \"%s\": joint \"%s\" lies %.1f mm inside collider \"%s\" as "
-                         "authored; %s",
-                         chain->key, desc->rig->node[joint].key, (double)worst * 1000.0,
-                         desc->rig->collider[collider].key,
-                         model->mode == CHAINS_VRM
-                             ? "the published algorithm pushes it out"
-                             : "it may stay that deep, contact holds off what is deeper");
-    }
-}
-
 /* An artist's hair may begin inside the head: pushed out, it would never lie as it was authored,
  * and stretch for ever. So a pair of segment and collider touches only where it is deeper than at
- * rest. */
-static void find_overlap(ChainsModel *model, const Chain *chain, int i, int slot,
-                         const World *world)
+ * rest. Returns how deep the pair lies at rest, metres in the scene. */
+static float find_overlap(ChainsModel *model, const Chain *chain, int i, int slot,
+                          const World *world)
 {
     const ChainsBlock *block = &model->block[chain->block];
     const ChainsSegment *segment = &chain->segment[i];
@@ -186,15 +146,47 @@ static void find_overlap(ChainsModel *model, const Chain *chain, int i, int slot
     float scale = world_max_scale(head) / (segment->head_scale > 0.0f ? segment->head_scale : 1.0f);
     Vec3 bone = mat3_apply(&head->basis, segment->tail_offset);
     Shape shape = collide_place(collider, &world[collider->node], head->origin);
-    size_t index = chains_side_index(block, i, slot, chain->lane);
     float tail = -collide_point(&shape, bone, segment->radius * scale).gap;
     float all = collide_depth(&shape, vec3(0.0f, 0.0f, 0.0f), bone, segment->radius * scale);
     float slack = SLACK * segment->length;
 
-    if (all > 0.0f && scale > 0.0f)
-        model->overlap[index] = all / scale + slack;
-    if (tail > 0.0f && scale > 0.0f)
-        model->tail_overlap[index] = tail / scale + slack;
+    if (model->mode == CHAINS_VRM || !(scale > 0.0f))
+        return tail;
+    size_t index = chains_side_index(block, i, slot, chain->lane);
+    model->overlap[index] = all > 0.0f ? all / scale + slack : 0.0f;
+    model->tail_overlap[index] = tail > 0.0f ? tail / scale + slack : 0.0f;
+    return all;
+}
+
+/* All pairs of a chain, and a warning of the deepest. */
+static void find_chain_overlaps(const PartDesc *desc, ChainsModel *model, const Chain *chain,
+                                const World *world)
+{
+    const ChainsBlock *block = &model->block[chain->block];
+    float worst = 1e-4f;
+    int segment = -1, slot = -1;
+
+    for (int i = 0; i < chain->segment_count; i++) {
+        for (int k = 0; k < block->slot_count; k++) {
+            bool is_met = block->slot[k].lanes >> chain->lane & 1u;
+            float depth = is_met ? find_overlap(model, chain, i, k, world) : 0.0f;
+            if (depth <= worst)
+                continue;
+            worst = depth;
+            segment = i;
+            slot = k;
+        }
+    }
+    if (segment < 0)
+        return;
+    int collider = model->collider[block->slot[slot].collider].index;
+    warnings_add(desc->warnings, "rest_overlap",
+                 "chain \"%s\": joint \"%s\" lies %.1f mm inside collider \"%s\" as authored; %s",
+                 chain->key, desc->rig->node[chain->segment[segment].head].key,
+                 (double)worst * 1000.0, desc->rig->collider[collider].key,
+                 model->mode == CHAINS_VRM
+                     ? "the published algorithm pushes it out"
+                     : "it may stay that deep, contact holds off what is deeper");
 }
 
 Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err)
@@ -206,18 +198,9 @@ Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *mod
     if (arena->overflowed)
         return error_set(err, STATUS_NO_MEMORY, "no room for contact of %d chains",
                          model->chain_count);
-    if (model->mode == CHAINS_VRM)
-        return STATUS_OK;
     rig_rest_worlds(desc->rig, world);
-    for (int c = 0; c < model->chain_count; c++) {
-        const Chain *chain = &model->chain[c];
-        const ChainsBlock *block = &model->block[chain->block];
-
-        for (int i = 0; i < chain->segment_count; i++)
-            for (int k = 0; k < block->slot_count; k++)
-                if (block->slot[k].lanes >> chain->lane & 1u)
-                    find_overlap(model, chain, i, k, world);
-    }
+    for (int i = 0; i < model->chain_count; i++)
+        find_chain_overlaps(desc, model, &model->chain[i], world);
     return STATUS_OK;
 }
 
@@ -245,6 +228,5 @@ Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *m
         count_shares(rig, owner, share);
         choose_contacts(desc, model, world, share);
     }
-    warn_overlaps(desc, model, world);
     return STATUS_OK;
 }
