@@ -1,6 +1,5 @@
 /* Hair against a body that moves, grows and is oddly modelled: reports from the field about
  * colliders and rest poses. */
-#include "math/scalar.h"
 #include "support/check.h"
 #include "support/stage.h"
 
