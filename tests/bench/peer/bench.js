@@ -3,9 +3,8 @@
 //     node bench.js [SCENE...]      prints {"program", "version", "scenes": [{"scene", "joints",
 //                                   "steps", "ns_per_joint_step"}]}, the median of five runs
 //
-// A scene vrm_CxJ has C chains of J simulated joints (J + 1 nodes, 5 cm apart, hanging) whose roots
-// stand on a circle of 12 cm about a moving head with ten capsules, all of them tested by every
-// chain; "_free" leaves the capsules out.
+// A scene CxJ has C chains of J simulated joints (J + 1 nodes, 5 cm apart, hanging) whose roots stand
+// on a circle of 12 cm about a moving head; with "+10" ten capsules are tested by every chain.
 import { readFileSync } from "node:fs";
 import * as THREE from "three";
 import {
@@ -16,10 +15,10 @@ import {
 } from "@pixiv/three-vrm-springbone";
 
 const SCENES = {
-  vrm_1000x8: { chains: 1000, joints: 8, capsules: 10 },
-  vrm_12x8: { chains: 12, joints: 8, capsules: 10 },
-  vrm_1000x8_free: { chains: 1000, joints: 8, capsules: 0 },
-  vrm_12x8_free: { chains: 12, joints: 8, capsules: 0 },
+  "1000x8+10": { chains: 1000, joints: 8, capsules: 10 },
+  "12x8+10": { chains: 12, joints: 8, capsules: 10 },
+  "1000x8": { chains: 1000, joints: 8, capsules: 0 },
+  "12x8": { chains: 12, joints: 8, capsules: 0 },
 };
 const DT = 1 / 60;
 const LINK = 0.05;
