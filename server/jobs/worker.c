@@ -27,7 +27,8 @@ static Status append(void *run_, const RunPiece *piece, Error *err)
     if (file_write(run->file, run->written, piece->bytes, err))
         return err->status;
     run->written += (int64_t)piece->bytes.size;
-    if (piece->frame >= 0)
+    // the header comes before the frames, measures and end behind them
+    if (piece->frame >= 0 && piece->frame < run->frame_count)
         atomic_store(&run->frames, piece->frame + 1);
     atomic_store(&run->moved_ns, now);
     segment_publish(&run->app->segments, run->segment, run->written);
@@ -269,6 +270,7 @@ static void simulate(Run *run, const Submission *submission, RunResult *result, 
 
     if (result_create(run->app->blobs, run->job, run->attempt, "frames", &run->file, err))
         return;
+    run->frame_count = submission->spec.frame_count;
     segment_begin(&run->app->segments, run->segment, run->attempt);
     if (run_job(submission->model->rig, &submission->spec, &host, arena, result, err))
         error_context(err, "job %s", run->job);

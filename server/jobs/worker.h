@@ -39,6 +39,7 @@ typedef struct Run {
     /* the worker's own */
     Segment *segment;
     int file;
+    int frame_count;
     int64_t written;
     int64_t synced_ns;
     int64_t noted_ns;

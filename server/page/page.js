@@ -2,7 +2,7 @@
 "use strict";
 
 const jobs = new Map(); // by id
-let chosen = null; // id of the job whose measures are shown
+let chosen = location.hash.slice(1) || null; // id of the job whose measures are shown
 let shownSheet = null; // id of the job whose sheet is in the picture
 
 const at = (id) => document.getElementById(id);
@@ -103,6 +103,7 @@ async function move(id, verb) {
 
 async function choose(id) {
   chosen = id;
+  history.replaceState(null, "", "#" + id);
   at("detail").hidden = false;
   await fetchJob(id);
 }
@@ -160,8 +161,9 @@ async function fetchJobs() {
   const list = await ask("GET", "/v1/jobs?limit=100");
   jobs.clear();
   for (const job of list.items) jobs.set(job.id, job);
-  if (chosen) await fetchJob(chosen);
   draw();
+  // the list has no canonical jobs, and with them no bounds to colour by
+  for (const job of list.items) if (job.passed !== null || job.id === chosen) await fetchJob(job.id);
 }
 
 // --- models ---

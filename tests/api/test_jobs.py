@@ -32,6 +32,10 @@ class Submitting(ServerTest):
         names = {row["name"] for row in measures.json["summary"]}
         self.assertIn("stretch.p99", names)
         self.assertEqual(names, {row["name"] for row in done["measures"]})
+        counted = self.server.metric("frames_total")
+        self.server.wait(self.server.submit(self.model, seconds=1, cache=False)["id"])
+        wait_until(lambda: self.server.metric("frames_total") != counted, "the run's count")
+        self.assertEqual(self.server.metric("frames_total"), counted + 31)
         table = self.server.get(f"/v1/jobs/{done['id']}/measures", Accept="text/csv").body.decode()
         self.assertEqual(table.splitlines()[0], "name,simulation,target,value,unit")
         self.assertEqual(len(table.splitlines()) - 1, len(measures.json["summary"]))

@@ -3,11 +3,12 @@
 
 import hashlib
 import json
+import re
 import socket
 import time
 import unittest
 
-from support import (DEADLINE, END, HEADER, HEARTBEAT, Server, ServerTest, frame_numbers, job,
+from support import (BINARY, DEADLINE, END, HEADER, HEARTBEAT, Server, ServerTest, frame_numbers, job,
                      long_job, records, sample, wait_until)
 
 
@@ -75,7 +76,8 @@ class Frames(ServerTest):
             self.server.post_json(f"/v1/jobs/{running}/cancel", {})
             connection.close()
             self.server.wait(running)
-        self.assertLess(best, 0.05)
+        # promised for a build without sanitizers
+        self.assertLess(best, 1.0 if re.search("asan|tsan", BINARY) else 0.05)
 
     def test_waits_for_a_job_that_has_not_begun(self):
         server = Server("--workers", "1", "--heartbeat-ms", "100", "--drain-ms", "100")
