@@ -68,7 +68,7 @@ static Status build_part(const PartsBuilder *builder, int simulation, Part *out,
                           .simulation = simulation,
                           .dt = (float)(1.0 / spec->rate),
                           .simd = desc->simd,
-                          .is_rotated = builder->parts->motion.is_moved,
+                          .is_rotated = builder->parts->motion.is_animated,
                           .is_driven = builder->is_driven,
                           .warnings = desc->warnings};
 

@@ -16,7 +16,7 @@ typedef struct PartDesc {
     int simulation; /* index in the job, for messages and measures */
     float dt;       /* seconds a step: 1 / spec->rate */
     SimdLevel simd;
-    const bool *is_rotated; /* nodes whose rotation or translation the clip animates (node_count) */
+    const bool *is_rotated; /* nodes that the motion animates, scene motion left out (node_count) */
     const bool *is_driven;  /* nodes that an earlier part drives                     (node_count) */
     Warnings *warnings;
 } PartDesc;

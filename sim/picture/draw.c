@@ -1,5 +1,6 @@
 #include "picture/draw.h"
 
+#include "core/collide.h"
 #include "math/scalar.h"
 
 enum { CIRCLE_SIDES = 48 };
@@ -182,18 +183,14 @@ void draw_colliders(const Scene *scene, const Camera *camera, Raster *raster)
     for (int i = 0; i < scene->rig->collider_count; i++) {
         const RigCollider *collider = &scene->rig->collider[i];
         const World *world = &scene->pose.world[collider->node];
-        Vec3 centre = dvec3_float(world_point(world, collider->offset));
-        float radius = collider->radius * world_max_scale(world);
-        Mat3 normals = mat3_cofactor(&world->basis);
+        Shape shape = collide_place(collider, world, (DVec3){0.0, 0.0, 0.0});
         Wire wire = {camera, raster, collider->is_inside ? draw_inside_color : draw_collider_color};
 
-        if (collider->kind == COLLIDER_SPHERE)
-            draw_sphere(&wire, centre, radius);
-        else if (collider->kind == COLLIDER_CAPSULE)
-            draw_capsule(&wire, centre, dvec3_float(world_point(world, collider->tail)), radius);
+        if (shape.kind == COLLIDER_SPHERE)
+            draw_sphere(&wire, shape.start, shape.radius);
+        else if (shape.kind == COLLIDER_CAPSULE)
+            draw_capsule(&wire, shape.start, vec3_add(shape.start, shape.axis), shape.radius);
         else
-            draw_plane(
-                &wire, centre,
-                vec3_normalize_or(mat3_apply(&normals, collider->normal), vec3(0.0f, 1.0f, 0.0f)));
+            draw_plane(&wire, shape.start, shape.normal);
     }
 }

@@ -46,10 +46,11 @@ static bool moves_whole_scene(MotionKind kind)
 static Status mark_nodes(const Rig *rig, Arena *arena, Motion *motion, Error *err)
 {
     bool *is_moved = arena_array(arena, bool, rig->node_count);
+    bool *is_animated = arena_array(arena, bool, rig->node_count);
     bool *is_scaled = arena_array(arena, bool, rig->node_count);
     bool *is_weighted = arena_array(arena, bool, rig->node_count);
 
-    if (!is_moved || !is_scaled || !is_weighted)
+    if (!is_moved || !is_animated || !is_scaled || !is_weighted)
         return error_set(err, STATUS_NO_MEMORY, "no room for a motion of %d nodes",
                          rig->node_count);
     for (int i = 0; i < motion->track_count; i++) {
@@ -58,16 +59,23 @@ static Status mark_nodes(const Rig *rig, Arena *arena, Motion *motion, Error *er
         if (track->channel->path == CLIP_WEIGHTS)
             is_weighted[track->node] = true;
         else
-            is_moved[track->node] = true;
+            is_animated[track->node] = true;
         if (track->channel->path == CLIP_SCALE)
             is_scaled[track->node] = true;
     }
     for (int i = 0; i < motion->hinge_count; i++)
-        is_moved[motion->hinge[i].node] = true;
-    for (int i = 0; i < rig->node_count; i++)
-        if (rig->node[i].parent < 0 && (moves_whole_scene(motion->kind) || motion->travel >= 0))
-            is_moved[i] = true;
+        is_animated[motion->hinge[i].node] = true;
+    for (int i = 0; i < rig->node_count; i++) {
+        bool is_root = rig->node[i].parent < 0;
+        bool is_scene = moves_whole_scene(motion->kind) || motion->travel >= 0;
+
+        is_moved[i] = is_animated[i] || (is_scene && is_root);
+        // a built-in motion that turns a root turns the scene
+        if (is_root && motion->kind != MOTION_CLIP)
+            is_animated[i] = false;
+    }
     motion->is_moved = is_moved;
+    motion->is_animated = is_animated;
     motion->is_scaled = is_scaled;
     motion->is_weighted = is_weighted;
     return STATUS_OK;

@@ -57,6 +57,7 @@ typedef struct Motion {
     MotionHinge hinge[MOTION_MAX_HINGES];
     const MotionTrack *track; /* (track_count) */
     const bool *is_moved;     /* nodes whose local transform changes   (node_count) */
+    const bool *is_animated;  /* the same without what moves the whole scene by its roots */
     const bool *is_scaled;    /* nodes whose scale the clip animates   (node_count) */
     const bool *is_weighted;  /* nodes whose morph weights it animates (node_count) */
 } Motion;

@@ -15,7 +15,7 @@ allowed() {
     sim/solvers) echo base/ math/ sim/ rig/ core/ solvers/ ;;
     sim/formats) echo base/ math/ sim/ rig/ formats/ ;;
     sim/frames) echo base/ math/ sim/ frames/ ;;
-    sim/picture) echo base/ math/ sim/ rig/ picture/ ;;
+    sim/picture) echo base/ math/ sim/ rig/ core/collide.h picture/ ;;
     sim/samples) echo base/ math/ sim/ samples/ formats/glb_writer.h ;;
     server) echo base/ sim/ server/ math/vec3.h ;;
     tests) echo base/ math/ sim/ rig/ core/ solvers/ formats/ frames/ picture/ samples/ server/ support/ unit/ ;;
