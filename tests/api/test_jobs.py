@@ -2,13 +2,11 @@
 """Jobs: validated whole, run in order, moved only along the table of states."""
 
 import json
-import os
-import re
 import threading
 import time
 import unittest
 
-from support import BINARY, Server, ServerTest, frame_numbers, job, long_job, wait_until
+from support import Server, ServerTest, job, long_job, wait_until
 
 
 class Submitting(ServerTest):
@@ -219,7 +217,7 @@ class Moving(ServerTest):
         self.assertEqual(self.server.get(f"/v1/jobs/{running}?wait=30").json["state"], "cancelled")
         self.check_problem(self.server.get(f"/v1/jobs/{running}?wait=x"), 400, "malformed")
 
-    def test_notices_a_job_that_hangs(self):
+    def test_leaves_a_long_job_alone_while_it_makes_progress(self):
         server = Server("--workers", "1", "--stall-ms", "300", "--drain-ms", "100")
         try:
             # the sub-steps go on: nothing is stopped that makes progress
@@ -228,33 +226,6 @@ class Moving(ServerTest):
             self.assertEqual(done["state"], "done")
         finally:
             server.close()
-
-
-class FirstFrame(ServerTest):
-    def test_comes_within_50_ms_of_the_post(self):
-        model = self.server.upload()
-        best = []
-        for i in range(5):
-            body = json.dumps(job(model, seconds=4, name=str(i), cache=False)).encode()
-            post, read = self.server.connect(), self.server.connect()
-            read.connect()
-            start = time.perf_counter()
-            post.request("POST", "/v1/jobs", body, {"Content-Type": "application/json"})
-            job_id = json.loads(post.getresponse().read())["id"]
-            read.request("GET", f"/v1/jobs/{job_id}/frames")
-            response = read.getresponse()
-            got = b""
-            while not frame_numbers(got):
-                got += response.read1(65536)
-            best.append(time.perf_counter() - start)
-            read.close()
-            post.close()
-            self.server.wait(job_id)
-        print(f"first frame after {[f'{1000 * t:.1f}' for t in best]} ms")
-        # 50 ms are promised on an idle machine, for a build without sanitizers
-        is_slow = re.search("asan|tsan", BINARY) is not None
-        is_busy = os.getloadavg()[0] > (os.cpu_count() or 1) / 2
-        self.assertLess(min(best), 1.0 if is_slow or is_busy else 0.050)
 
 
 if __name__ == "__main__":
