@@ -77,6 +77,14 @@ void check_near(double actual, double expected, double tolerance, const char *wh
     fail_here(file, line);
 }
 
+void check_vec3(Vec3 actual, DVec3 expected, double tolerance, const char *what, const char *file,
+                int line)
+{
+    check_near((double)actual.x, expected.x, tolerance, what, file, line);
+    check_near((double)actual.y, expected.y, tolerance, what, file, line);
+    check_near((double)actual.z, expected.z, tolerance, what, file, line);
+}
+
 void check_text(const char *actual, const char *expected, const char *what, const char *file,
                 int line)
 {

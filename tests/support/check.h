@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "math/vec3.h"
 
 #include <stdbool.h>
 
@@ -39,6 +40,9 @@ void test_register(TestCase *test);
 #define CHECK_NEAR(actual, expected, tolerance)                                                    \
     check_near((double)(actual), (double)(expected), (double)(tolerance), #actual, __FILE__,       \
                __LINE__)
+/* Each component within `tolerance`. */
+#define CHECK_VEC3(actual, x, y, z, tolerance)                                                     \
+    check_vec3((actual), (DVec3){(x), (y), (z)}, (tolerance), #actual, __FILE__, __LINE__)
 /* `actual` contains `expected`. */
 #define CHECK_TEXT(actual, expected) check_text((actual), (expected), #actual, __FILE__, __LINE__)
 #define CHECK_EQUAL_TEXT(actual, expected)                                                         \
@@ -52,6 +56,8 @@ void check_int(long long actual, const char *relation, long long expected, const
                const char *file, int line);
 void check_near(double actual, double expected, double tolerance, const char *what,
                 const char *file, int line);
+void check_vec3(Vec3 actual, DVec3 expected, double tolerance, const char *what, const char *file,
+                int line);
 void check_text(const char *actual, const char *expected, const char *what, const char *file,
                 int line);
 void check_equal_text(const char *actual, const char *expected, const char *what, const char *file,

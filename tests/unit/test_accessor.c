@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A few roundings of the numbers that stand in these tests. */
+static const double TOLERANCE = 1e-7;
+
 enum { TEXT_SIZE = 4096 };
 
 /* A file of one mesh whose positions are accessor 0; `rest` are the members "accessors" and
@@ -25,13 +28,6 @@ static Status read_positions(Reading *reading, const char *rest, const void *dat
 static Vec3 position(const Reading *reading, int vertex)
 {
     return reading->rig->mesh[0].primitive[0].position[vertex];
-}
-
-static void check_vec3(Vec3 v, double x, double y, double z)
-{
-    CHECK_NEAR(v.x, x, 1e-7);
-    CHECK_NEAR(v.y, y, 1e-7);
-    CHECK_NEAR(v.z, z, 1e-7);
 }
 
 typedef struct TypeCase {
@@ -67,8 +63,8 @@ TEST(accessor, reads_every_component_type)
                        cases[i].component, cases[i].is_normalized ? "true" : "false");
         CHECK_INT(read_positions(&reading, rest, cases[i].data, 12), ==, STATUS_OK);
         CHECK_OK(&reading.err);
-        check_vec3(position(&reading, 0), cases[i].expected[0], cases[i].expected[1],
-                   cases[i].expected[2]);
+        CHECK_VEC3(position(&reading, 0), cases[i].expected[0], cases[i].expected[1],
+                   cases[i].expected[2], TOLERANCE);
         reading_close(&reading);
     }
 }
@@ -88,9 +84,9 @@ TEST(accessor, reads_interleaved_elements_at_odd_places)
                              data, sizeof data),
               ==, STATUS_OK);
     CHECK_OK(&reading.err);
-    check_vec3(position(&reading, 0), 5, 6, 7);
-    check_vec3(position(&reading, 1), 21, 22, 23);
-    check_vec3(position(&reading, 2), 37, 38, 39);
+    CHECK_VEC3(position(&reading, 0), 5, 6, 7, TOLERANCE);
+    CHECK_VEC3(position(&reading, 1), 21, 22, 23, TOLERANCE);
+    CHECK_VEC3(position(&reading, 2), 37, 38, 39, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -107,7 +103,7 @@ TEST(accessor, reads_floats_at_odd_places)
                              "'componentType':5126}]",
                              data, sizeof data),
               ==, STATUS_OK);
-    check_vec3(position(&reading, 0), 1.5, -2.25, 3.0);
+    CHECK_VEC3(position(&reading, 0), 1.5, -2.25, 3.0, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -126,10 +122,10 @@ TEST(accessor, substitutes_sparse_elements_over_a_view)
                              data, sizeof data),
               ==, STATUS_OK);
     CHECK_OK(&reading.err);
-    check_vec3(position(&reading, 0), 0, 1, 2);
-    check_vec3(position(&reading, 1), 50, 51, 52);
-    check_vec3(position(&reading, 2), 6, 7, 8);
-    check_vec3(position(&reading, 3), 60, 61, 62);
+    CHECK_VEC3(position(&reading, 0), 0, 1, 2, TOLERANCE);
+    CHECK_VEC3(position(&reading, 1), 50, 51, 52, TOLERANCE);
+    CHECK_VEC3(position(&reading, 2), 6, 7, 8, TOLERANCE);
+    CHECK_VEC3(position(&reading, 3), 60, 61, 62, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -146,8 +142,8 @@ TEST(accessor, substitutes_sparse_elements_over_zeroes)
                              data, sizeof data),
               ==, STATUS_OK);
     CHECK_OK(&reading.err);
-    check_vec3(position(&reading, 0), 0, 0, 0);
-    check_vec3(position(&reading, 2), 50, 51, 52);
+    CHECK_VEC3(position(&reading, 0), 0, 0, 0, TOLERANCE);
+    CHECK_VEC3(position(&reading, 2), 50, 51, 52, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -248,8 +244,8 @@ TEST(accessor, decompresses_attributes)
                           "'count':3,'type':'VEC3','componentType':5122", packed, size),
               ==, STATUS_OK);
     CHECK_OK(&reading.err);
-    check_vec3(position(&reading, 1), -4, 5, -6);
-    check_vec3(position(&reading, 2), 700, -800, 900);
+    CHECK_VEC3(position(&reading, 1), -4, 5, -6, TOLERANCE);
+    CHECK_VEC3(position(&reading, 2), 700, -800, 900, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -269,8 +265,8 @@ TEST(accessor, decompresses_with_the_exponential_filter)
                           "'count':2,'type':'VEC3','componentType':5126", packed, size),
               ==, STATUS_OK);
     CHECK_OK(&reading.err);
-    check_vec3(position(&reading, 0), 0.5, -3.0, 1024.0);
-    check_vec3(position(&reading, 1), 0.0, 1.0, -0.125);
+    CHECK_VEC3(position(&reading, 0), 0.5, -3.0, 1024.0, TOLERANCE);
+    CHECK_VEC3(position(&reading, 1), 0.0, 1.0, -0.125, TOLERANCE);
     reading_close(&reading);
 }
 

@@ -42,11 +42,12 @@ static void shot_close(Shot *shot)
     arena_destroy(&shot->asset);
 }
 
-static BakeSpec flip_spec(const Shot *shot, const SimulationSpec *simulation, int fps)
+static BakeSpec flip_spec(const Shot *shot, const SimulationSpec *simulation, MotionKind motion,
+                          int fps)
 {
     BakeSpec spec = bake_spec_default();
 
-    spec.motion.kind = MOTION_CLIP;
+    spec.motion.kind = motion;
     spec.motion.source = shot->rig;
     spec.motion.clip = rig_find_clip(shot->rig, "back_flip");
     spec.time.end = 6.0;
@@ -123,9 +124,10 @@ static int find_channel(const FrameHeader *header, FrameChannelKind kind)
 
 /* Bakes the flip; the deepest the ponytail is in the torso over all frames. With `keep` the
  * segments of every 1/6 s are kept there, one after the other. */
-static float bake_flip(Shot *shot, const SimulationSpec *simulation, int fps, float *keep)
+static float bake_flip(Shot *shot, const SimulationSpec *simulation, MotionKind motion, int fps,
+                       float *keep)
 {
-    const BakeSpec spec = flip_spec(shot, simulation, fps);
+    const BakeSpec spec = flip_spec(shot, simulation, motion, fps);
     int stride = fps / 6;
     const BakeOptions options = {.simd = simd_level_best()};
     size_t mark = arena_mark(&shot->arena);
@@ -153,6 +155,11 @@ static float bake_flip(Shot *shot, const SimulationSpec *simulation, int fps, fl
             memcpy(keep + (size_t)(frame->frame / stride) * size, frame->data[segments],
                    size * sizeof(float));
     }
+    Measures measures;
+    CHECK_INT(bake_measure(model, state, &shot->arena, &measures, &shot->err), ==, STATUS_OK);
+    const MeasureRow *contacts = measures_find(&measures, "contact.count", 0, "Ponytail");
+    CHECK(contacts != NULL);
+    CHECK((contacts->value > 100.0) == (simulation->chains.contact != CHAINS_CONTACT_NONE));
     arena_rewind(&shot->arena, mark);
     return deepest;
 }
@@ -162,10 +169,11 @@ TEST(chains_flip, keeps_the_ponytail_out_of_the_torso_at_every_sub_step)
 {
     Shot shot = shot_open();
     const SimulationSpec with = hair(CHAINS_CONTACT_AUTO), without = hair(CHAINS_CONTACT_NONE);
-    float depth = bake_flip(&shot, &with, 120, NULL);
-
-    CHECK_NEAR(depth, 0.0, 5e-5);
-    CHECK(bake_flip(&shot, &without, 120, NULL) > 0.01f);
+    for (int motion = MOTION_CLIP; motion <= MOTION_BACK_FLIP;
+         motion += MOTION_BACK_FLIP - MOTION_CLIP) {
+        CHECK_NEAR(bake_flip(&shot, &with, (MotionKind)motion, 120, NULL), 0.0, 5e-5);
+        CHECK(bake_flip(&shot, &without, (MotionKind)motion, 120, NULL) > 0.05f);
+    }
     shot_close(&shot);
 }
 
@@ -179,7 +187,7 @@ TEST(chains_flip, gives_the_same_bits_at_every_frame_rate)
 
     for (int i = 0; i < 4; i++) {
         kept[i] = arena_array(&shot.arena, float, TIMES *MAX_FLOATS);
-        (void)bake_flip(&shot, &simulation, fps[i], kept[i]);
+        (void)bake_flip(&shot, &simulation, MOTION_CLIP, fps[i], kept[i]);
         CHECK_INT(memcmp(kept[i], kept[0], TIMES * MAX_FLOATS * sizeof(float)), ==, 0);
     }
     shot_close(&shot);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A few roundings of the numbers that stand in these tests. */
+static const double TOLERANCE = 1e-6;
+
 #define HEAD "{'asset':{'version':'2.0'},"
 
 /* Nodes 0 (root) - 1 (a) - 2 (b) - 3 (c) - 4 (d), and 5 (other) beside the root. b is turned a
@@ -34,13 +37,6 @@ static void read_springs(Reading *reading, const char *body)
     CHECK_OK(&reading->err);
 }
 
-static void check_vec3(Vec3 v, double x, double y, double z)
-{
-    CHECK_NEAR(v.x, x, 1e-6);
-    CHECK_NEAR(v.y, y, 1e-6);
-    CHECK_NEAR(v.z, z, 1e-6);
-}
-
 /* --- VRM 1.0 springs --- */
 
 TEST(vrm, joints_have_the_defaults_of_the_specification)
@@ -58,8 +54,8 @@ TEST(vrm, joints_have_the_defaults_of_the_specification)
     CHECK_NEAR(segment->drag, 0.5, 0.0);
     CHECK_NEAR(segment->gravity_power, 0.0, 0.0);
     CHECK_NEAR(segment->hit_radius, 0.0, 0.0);
-    check_vec3(segment->gravity_dir, 0, -1, 0);
-    check_vec3(segment->tail_offset, 0, 2, 0);
+    CHECK_VEC3(segment->gravity_dir, 0, -1, 0, TOLERANCE);
+    CHECK_VEC3(segment->tail_offset, 0, 2, 0, TOLERANCE);
     CHECK_INT(reading.rig->warnings.count, ==, 0);
     reading_close(&reading);
 }
@@ -81,7 +77,7 @@ TEST(vrm, parameters_of_the_head_drive_a_segment)
     CHECK_NEAR(spring->segment[0].stiffness, 2.0, 0.0);
     CHECK_NEAR(spring->segment[0].drag, 0.25, 0.0);
     CHECK_NEAR(spring->segment[0].gravity_power, 3.0, 0.0);
-    check_vec3(spring->segment[0].gravity_dir, 1, 0, 0);
+    CHECK_VEC3(spring->segment[0].gravity_dir, 1, 0, 0, TOLERANCE);
     CHECK_NEAR(spring->segment[1].hit_radius, 0.2, 1e-7);
     CHECK_NEAR(spring->segment[1].stiffness, 1.0, 0.0);
     reading_close(&reading);
@@ -93,7 +89,7 @@ TEST(vrm, tail_of_skipped_nodes_is_their_whole_transform)
     Reading reading = reading_open();
 
     read_springs(&reading, "'springs':[{'joints':[{'node':1},{'node':4}]}]");
-    check_vec3(reading.rig->spring[0].segment[0].tail_offset, 0, 5, 2);
+    CHECK_VEC3(reading.rig->spring[0].segment[0].tail_offset, 0, 5, 2, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -109,7 +105,7 @@ TEST(vrm, finds_chains_whose_children_come_before_their_parents)
                        "]}"),
               ==, STATUS_OK);
     CHECK_INT(reading.rig->spring[0].segment_count, ==, 2);
-    check_vec3(reading.rig->spring[0].segment[1].tail_offset, 0, 2, 0);
+    CHECK_VEC3(reading.rig->spring[0].segment[1].tail_offset, 0, 2, 0, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -215,12 +211,12 @@ TEST(vrm, brings_parameters_into_range)
                  "'dragForce':1.5,'stiffness':-1,'hitRadius':-0.1},{'node':2,'gravityDir':[0,0,0],"
                  "'gravityPower':1},{'node':3}]}]");
     const RigSegment *segment = reading.rig->spring[0].segment;
-    check_vec3(segment[0].gravity_dir, 0, -1, 0);
+    CHECK_VEC3(segment[0].gravity_dir, 0, -1, 0, TOLERANCE);
     CHECK_NEAR(segment[0].gravity_power, 1.0, 1e-7);
     CHECK_NEAR(segment[0].drag, 1.0, 0.0);
     CHECK_NEAR(segment[0].stiffness, 0.0, 0.0);
     CHECK_NEAR(segment[0].hit_radius, 0.0, 0.0);
-    check_vec3(segment[1].gravity_dir, 0, 0, 0);
+    CHECK_VEC3(segment[1].gravity_dir, 0, 0, 0, TOLERANCE);
     CHECK_INT(reading_warnings(&reading, "spring_parameter"), ==, 1);
     CHECK_INT(reading_warnings(&reading, "spring_gravity"), ==, 1);
     reading_close(&reading);
@@ -267,12 +263,12 @@ TEST(vrm, reads_spheres_and_capsules)
 
     CHECK_INT(collider->kind, ==, COLLIDER_CAPSULE);
     CHECK_INT(collider->node, ==, 1);
-    check_vec3(collider->offset, 1, 2, 3);
-    check_vec3(collider->tail, 4, 5, 6);
+    CHECK_VEC3(collider->offset, 1, 2, 3, TOLERANCE);
+    CHECK_VEC3(collider->tail, 4, 5, 6, TOLERANCE);
     CHECK_NEAR(collider->radius, 0.5, 0.0);
     collider = read_collider(&reading, "'shape':{'sphere':{'radius':0.25}}");
     CHECK_INT(collider->kind, ==, COLLIDER_SPHERE);
-    check_vec3(collider->offset, 0, 0, 0);
+    CHECK_VEC3(collider->offset, 0, 0, 0, TOLERANCE);
     CHECK(!collider->is_inside);
     // a missing radius is 0, as in the specification
     CHECK_NEAR(read_collider(&reading, "'shape':{'sphere':{}}")->radius, 0.0, 0.0);
@@ -293,11 +289,11 @@ TEST(vrm, reads_extended_shapes)
                                          "'offset':[1,0,0]}}"));
 
     CHECK_INT(collider->kind, ==, COLLIDER_PLANE);
-    check_vec3(collider->normal, 0, 0.6, 0.8);
-    check_vec3(collider->offset, 1, 0, 0);
+    CHECK_VEC3(collider->normal, 0, 0.6, 0.8, TOLERANCE);
+    CHECK_VEC3(collider->offset, 1, 0, 0, TOLERANCE);
     CHECK_INT(reading.rig->warnings.count, ==, 0);
     collider = read_collider(&reading, EXTENDED("'specVersion':'1.0','shape':{'plane':{}}"));
-    check_vec3(collider->normal, 0, 0, 1);
+    CHECK_VEC3(collider->normal, 0, 0, 1, TOLERANCE);
     collider = read_collider(&reading, EXTENDED("'specVersion':'1.0','shape':{'sphere':{'radius':2,"
                                                 "'inside':true}}"));
     CHECK_INT(collider->kind, ==, COLLIDER_SPHERE);
@@ -320,7 +316,7 @@ TEST(vrm, uses_an_extended_shape_without_version_and_the_plain_one_of_another_ve
     const RigCollider *plain =
         read_collider(&reading, EXTENDED("'specVersion':'2.0','shape':{'plane':{}}"));
     CHECK_INT(plain->kind, ==, COLLIDER_SPHERE);
-    check_vec3(plain->offset, 0, -10000, 0);
+    CHECK_VEC3(plain->offset, 0, -10000, 0, TOLERANCE);
     CHECK_NEAR(plain->radius, 0.0, 0.0);
     CHECK_TEXT(reading_warning(&reading, "collider_version"), "another version than 1.0");
 
@@ -368,13 +364,13 @@ TEST(vrm, converts_springs_and_colliders)
                            "[4,5,6],'radius':7}}}],'springs':[{'joints':[{'node':1,'hitRadius':8,"
                            "'gravityPower':9,'gravityDir':[0,0,-1]},{'node':4}]}]");
     const RigSegment *segment = &reading.rig->spring[0].segment[0];
-    check_vec3(segment->tail_offset, 0, 0.02, -0.05);
-    check_vec3(segment->gravity_dir, 0, -1, 0);
+    CHECK_VEC3(segment->tail_offset, 0, 0.02, -0.05, TOLERANCE);
+    CHECK_VEC3(segment->gravity_dir, 0, -1, 0, TOLERANCE);
     CHECK_NEAR(segment->hit_radius, 0.08, 1e-7);
     CHECK_NEAR(segment->gravity_power, 9.0, 0.0);
     const RigCollider *collider = &reading.rig->collider[0];
-    check_vec3(collider->offset, 0.01, 0.03, -0.02);
-    check_vec3(collider->tail, 0.04, 0.06, -0.05);
+    CHECK_VEC3(collider->offset, 0.01, 0.03, -0.02, TOLERANCE);
+    CHECK_VEC3(collider->tail, 0.04, 0.06, -0.05, TOLERANCE);
     CHECK_NEAR(collider->radius, 0.07, 1e-7);
     reading_close(&reading);
 }
@@ -419,7 +415,7 @@ TEST(vrm, reads_the_humanoid_of_version_1)
     CHECK_INT(reading.rig->role[ROLE_HIPS], ==, 0);
     CHECK_INT(reading.rig->role[ROLE_LEFT_THUMB_METACARPAL], ==, 1);
     CHECK_INT(reading.rig->role[ROLE_HEAD], ==, -1);
-    check_vec3(reading.rig->forward, 0, 0, 1);
+    CHECK_VEC3(reading.rig->forward, 0, 0, 1, TOLERANCE);
     CHECK_INT(reading_warnings(&reading, "humanoid_bone_ignored"), ==, 2);
     CHECK_TEXT(reading_warning(&reading, "humanoid_node_twice"),
                "node 0 is the humanoid bones \"hips\" and \"head\"");
@@ -450,10 +446,10 @@ TEST(vrm, parses_node_constraints)
     CHECK_INT(constraint[0].kind, ==, CONSTRAINT_ROLL);
     CHECK_INT(constraint[0].node, ==, 1);
     CHECK_INT(constraint[0].source, ==, 0);
-    check_vec3(constraint[0].axis, 0, 1, 0);
+    CHECK_VEC3(constraint[0].axis, 0, 1, 0, TOLERANCE);
     CHECK_NEAR(constraint[0].weight, 0.5, 0.0);
     CHECK_INT(constraint[1].kind, ==, CONSTRAINT_AIM);
-    check_vec3(constraint[1].axis, 0, 0, -1);
+    CHECK_VEC3(constraint[1].axis, 0, 0, -1, TOLERANCE);
     CHECK_NEAR(constraint[1].weight, 1.0, 0.0);
     CHECK_INT(constraint[2].kind, ==, CONSTRAINT_ROTATION);
     CHECK_NEAR(constraint[2].weight, 1.0, 0.0);
@@ -481,7 +477,7 @@ TEST(vrm0, every_descendant_of_a_root_is_a_joint)
     CHECK_OK(&reading.err);
     const RigSpring *spring = reading.rig->spring;
     CHECK_EQUAL_TEXT(reading.rig->format, "vrm0");
-    check_vec3(reading.rig->forward, 0, 0, -1);
+    CHECK_VEC3(reading.rig->forward, 0, 0, -1, TOLERANCE);
     // r - a - aa and its virtual tail; ab and b begin chains of their own, in file order
     CHECK_INT(reading.rig->spring_count, ==, 3);
     CHECK_INT(spring[0].segment_count, ==, 3);
@@ -497,10 +493,10 @@ TEST(vrm0, every_descendant_of_a_root_is_a_joint)
     CHECK_NEAR(spring[2].segment[0].drag, 0.3, 1e-7);
     CHECK_NEAR(spring[2].segment[0].hit_radius, 0.04, 1e-7);
     // its direction keeps its sign, unlike the offsets of colliders
-    check_vec3(spring[2].segment[0].gravity_dir, 0, 0, 1);
-    check_vec3(spring[0].segment[0].tail_offset, 0, -1, 0);
-    check_vec3(spring[0].segment[2].tail_offset, 0, -0.07, 0);
-    check_vec3(spring[1].segment[0].tail_offset, 0.6 * 0.07, 0, 0.8 * 0.07);
+    CHECK_VEC3(spring[2].segment[0].gravity_dir, 0, 0, 1, TOLERANCE);
+    CHECK_VEC3(spring[0].segment[0].tail_offset, 0, -1, 0, TOLERANCE);
+    CHECK_VEC3(spring[0].segment[2].tail_offset, 0, -0.07, 0, TOLERANCE);
+    CHECK_VEC3(spring[1].segment[0].tail_offset, 0.6 * 0.07, 0, 0.8 * 0.07, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -542,7 +538,7 @@ TEST(vrm0, leaf_at_its_parent_has_no_direction)
     CHECK_INT(read_vrm(&reading, "'nodes':[{'children':[1]},{}],",
                        "'VRM':{'secondaryAnimation':{'boneGroups':[{'bones':[1]}]}}"),
               ==, STATUS_OK);
-    check_vec3(reading.rig->spring[0].segment[0].tail_offset, 0, 0, 0);
+    CHECK_VEC3(reading.rig->spring[0].segment[0].tail_offset, 0, 0, 0, TOLERANCE);
     reading_close(&reading);
 }
 
@@ -560,7 +556,7 @@ TEST(vrm0, collider_offsets_are_left_handed)
     CHECK_INT(reading.rig->collider_count, ==, 3);
     const RigCollider *collider = reading.rig->collider;
     CHECK_INT(collider[0].node, ==, 2);
-    check_vec3(collider[0].offset, 1, 2, -3);
+    CHECK_VEC3(collider[0].offset, 1, 2, -3, TOLERANCE);
     CHECK_NEAR(collider[1].radius, 0.25, 0.0);
     CHECK_INT(collider[2].node, ==, 1);
     // every chain of the group has all of its colliders, in list order
@@ -777,8 +773,8 @@ TEST(vrm0, reads_godette)
     // FrontHair_Center_L_End is a leaf at (0, -0.06813, -0.03334) from its parent
     const RigSegment *leaf = &reading.rig->spring[0].segment[1];
     CHECK_INT(leaf->tail, ==, -1);
-    check_vec3(leaf->tail_offset, 0.0, -0.07 * 0.06813443 / 0.07585480,
-               -0.07 * 0.03334194 / 0.07585480);
+    CHECK_VEC3(leaf->tail_offset, 0.0, -0.07 * 0.06813443 / 0.07585480,
+               -0.07 * 0.03334194 / 0.07585480, TOLERANCE);
     reading_close(&reading);
 }
 
