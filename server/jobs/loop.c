@@ -369,11 +369,14 @@ static bool is_due(int64_t *last_ns, int64_t now, int64_t interval_ms)
     return true;
 }
 
+/* A loop that drains and has no runs left sends nothing more: what it sends lives in it. */
 static void keep_house(Loop *loop, int64_t now)
 {
     struct App *app = loop->app;
     const Config *config = app->config;
 
+    if (loop->is_draining && !loop->run)
+        return;
     if (is_due(&loop->beaten_ns, now, config->job_heartbeat_ms) && loop->run)
         submit_own(loop, &loop->beat,
                    &(Command){.kind = COMMAND_HEARTBEAT, .owner = app->owner, .is_lazy = true},
@@ -406,11 +409,13 @@ static void report_drained(Loop *loop)
 /* Runs may finish until the timeout, then they are told to stop. */
 static void drain(Loop *loop, int64_t now)
 {
-    bool is_idle = !loop->run && !loop->is_claiming && !loop->running[TASK_SHORT] &&
-                   !loop->running[TASK_LONG] && !loop->waiting[TASK_SHORT] &&
-                   !loop->waiting[TASK_LONG];
+    bool has_work = loop->run || loop->is_claiming || loop->running[TASK_SHORT] ||
+                    loop->running[TASK_LONG] || loop->waiting[TASK_SHORT] ||
+                    loop->waiting[TASK_LONG];
+    bool has_commands = atomic_load(&loop->is_beating) || atomic_load(&loop->is_sweeping) ||
+                        atomic_load(&loop->is_pruning);
 
-    if (is_idle) {
+    if (!has_work && !has_commands) {
         report_drained(loop);
         return;
     }

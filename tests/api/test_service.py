@@ -154,6 +154,13 @@ class Starting(unittest.TestCase):
         finally:
             server.close()
 
+    def test_stops_at_any_moment_of_its_own_housekeeping(self):
+        # now and then a sweep is on its way to the store when the signal comes
+        for step in range(24):
+            server = Server("--sweep-ms", "20", "--job-heartbeat-ms", "20")
+            time.sleep(0.01 * step)
+            server.close()
+
     def test_stops_with_streams_open_and_keeps_its_jobs(self):
         server = Server("--workers", "1", "--drain-ms", "200")
         model = server.upload()
