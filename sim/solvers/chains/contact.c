@@ -12,16 +12,21 @@
 #include "solvers/chains/kernel.h"
 
 enum {
-    MAX_PASSES = 12,
+    MAX_PASSES = 16,
     MAX_SAMPLES = 128, /* looks along one step */
     MAX_NEAR = 64,     /* colliders that one segment may touch at once */
 };
 
 static const float MIN_LEVER =
-    0.25f;                         /* a touch nearer to the head than this is pushed as if here */
+    0.02f;                         /* a touch nearer to the head than this is pushed as if here */
 static const float BEHIND = -0.3f; /* cosine to the side it came from: it has passed the axis */
 /* Of a segment's length, so that it grows with the character: passes end below it. */
 static const float TOLERANCE = 4e-6f;
+/* Of a segment's length: how deep it may lie at its head beyond the depth of the head itself, which
+ * is not its to change; less towards its tail, where nothing is allowed. The way a bone leaves a
+ * round collider goes with the square root of its head's height above it, so that heads held
+ * exactly on the surface would turn rounding into stutter. */
+static const float HEAD_SLACK = 2e-4f;
 
 typedef struct ChainsJoint {
     Vec3 old;   /* where the tail was after the last step, from the new origin */
@@ -54,6 +59,7 @@ typedef struct Near {
     bool is_tail_only;
     float radius;         /* of the hair, less what overlaps at rest */
     float segment_radius; /* the same for the whole segment, to measure with */
+    float slack;          /* depth that is left alone at the head, less towards the tail */
     Vec3 side;            /* the way out a moment ago, zero: none */
     Vec3 entry;           /* the side it came from in this step */
 } Near;
@@ -156,6 +162,33 @@ static bool is_zero(Vec3 a)
     return a.x == 0.0f && a.y == 0.0f && a.z == 0.0f;
 }
 
+/* The segment's worst touch when it may lie `slack` deep at its head and not at all at its tail:
+ * the distance to a round collider less what is allowed is convex along the segment, so that its
+ * slope is halved to. Planes and shapes to stay inside of are worst at the tail. */
+static Contact find_worst(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
+{
+    enum { HALVINGS = 14 };
+    Vec3 bone = vec3_sub(tail, head);
+    Contact worst = collide_point(shape, tail, near->radius);
+    float low = 0.0f, high = 1.0f;
+
+    worst.u = 1.0f;
+    if (!is_round(shape) || vec3_dot(worst.normal, bone) - near->slack <= 0.0f)
+        return worst;
+    for (int k = 0; k < HALVINGS; k++) {
+        float u = 0.5f * (low + high);
+
+        worst = collide_point(shape, vec3_add_scaled(head, bone, u), near->radius);
+        worst.u = u;
+        if (vec3_dot(worst.normal, bone) > near->slack)
+            high = u;
+        else
+            low = u;
+    }
+    worst.gap += near->slack * (1.0f - worst.u);
+    return worst;
+}
+
 /* Gap and way out, seen from the side the segment came from: behind the axis the gap goes on
  * falling. A segment that slides round the collider turns its side with it, so only one that is
  * more than a right angle off has passed through. */
@@ -171,6 +204,8 @@ static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
         float room = shape->radius + near->radius;
         contact.gap = -(contact.gap + room) - room;
         contact.normal = vec3_scale(contact.normal, -1.0f);
+    } else if (contact.gap < 0.0f && !near->is_tail_only) {
+        return find_worst(shape, near, head, tail);
     }
     return contact;
 }
@@ -205,14 +240,18 @@ static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3
     return vec3(0.0f, 0.0f, 0.0f);
 }
 
-static void set_radii(const Walker *w, int i, Near *near)
+/* How near the segment may come to the collider. */
+static void set_room(const Walker *w, int i, Vec3 head, Near *near)
 {
+    const Shape *shape = &w->state->shape[1][w->block->slot[near->slot].collider];
     size_t pair = chains_side_index(w->block, i, near->slot, w->chain->lane);
     float radius = w->joint[i].radius, scale = w->now->scale;
 
     near->segment_radius = radius - w->model->overlap[pair] * scale;
     near->radius =
         near->is_tail_only ? radius - w->model->tail_overlap[pair] * scale : near->segment_radius;
+    float head_gap = collide_point(shape, head, near->radius).gap;
+    near->slack = HEAD_SLACK * w->joint[i].length + (head_gap < 0.0f ? -head_gap : 0.0f);
 }
 
 /* The colliders that segment i may touch in this step. */
@@ -242,7 +281,7 @@ static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
                      .is_tail_only =
                          w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
                          (w->chain->is_auto && w->model->collider[collider].is_on_head)};
-        set_radii(w, i, &near);
+        set_room(w, i, head, &near);
         if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
             near.side = is_zero(*memory) ? find_side(w, i, &near, head0, head) : *memory;
         near.entry = near.side;
@@ -281,7 +320,7 @@ static void follow_side(Near *near, const Contact *contact)
 
 /* The smallest turn that frees the segment, on the side it came from: for touches so deep that the
  * way out changes on it, or against which moving the tail does nothing, such as a push along the
- * bone. Nothing is done where the head itself lies in the collider. */
+ * bone. */
 static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, Vec3 head)
 {
     enum { COARSE = 48, FINE = 16 };
@@ -290,8 +329,6 @@ static void turn_until_free(ChainsJoint *joint, const Shape *shape, Near *near, 
     Contact contact = see(shape, near, head, joint->tail);
     Vec3 way = reject(contact.normal, bone);
 
-    if (collide_point(shape, head, near->radius).gap < -500.0f * TOLERANCE * joint->length)
-        return;
     if (vec3_length(way) < 0.3f)
         way = reject(near->entry, bone);
     if (vec3_length(way) < 0.1f)
@@ -348,7 +385,7 @@ static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
                 continue;
             }
             if (is_turned &&
-                (is_deep || (pass > 4 && c.gap < -10.0f * TOLERANCE * joint->length))) {
+                (is_deep || (pass > 8 && c.gap < -10.0f * TOLERANCE * joint->length))) {
                 turn_until_free(joint, shape, &near[k], head);
             } else {
                 follow_side(&near[k], &c);
