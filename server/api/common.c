@@ -158,6 +158,8 @@ void api_write_job(JsonWriter *json, const char *key, const Job *job, JobForm fo
     }
     if (form == JOB_LONG && job->canonical[0])
         json_write_raw(json, "job", job->canonical);
+    if (form == JOB_LONG && job->used[0])
+        json_write_raw(json, "used", job->used);
     json_write_raw(json, "measures", job->measured[0] ? job->measured : "[]");
     json_end_object(json);
 }

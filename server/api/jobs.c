@@ -47,6 +47,7 @@ static void write_plan(Response *response, const JobSpec *spec, const RunPlan *p
 
     json_begin_object(&json, NULL);
     json_write_raw(&json, "job", spec->canonical);
+    json_write_raw(&json, "used", plan->used);
     json_write_text(&json, "key", spec->key);
     json_write_int(&json, "frames", plan->frame_count);
     json_write_int(&json, "sub_steps", plan->tick_count);
@@ -87,8 +88,8 @@ static const char *idempotency_key(const Request *request)
 }
 
 /* The row, durable before this returns. */
-static Status insert_job(App *app, Request *request, const JobSpec *spec, Command *command,
-                         Error *err)
+static Status insert_job(App *app, Request *request, const JobSpec *spec, const char *used,
+                         Command *command, Error *err)
 {
     JobTagRow tag[JOB_TAGS_MAX];
     char hash[SHA256_HEX_SIZE];
@@ -102,6 +103,7 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, Comman
                .key = spec->key,
                .body = arena_text(&request->arena, body.data, body.size),
                .canonical = spec->canonical,
+               .used = used,
                .tags = write_tags(request, spec, tag, err),
                .priority = spec->priority,
                .is_kept = spec->is_kept,
@@ -121,7 +123,9 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, Comman
     command->tag_count = spec->tag_count;
     command->use_cache = spec->use_cache;
     command->max_queued = (int)app->config->max_queued;
-    return store_execute(app->store, command, err);
+    if (store_execute(app->store, command, err) == STATUS_LIMIT)
+        request->response.problem = PROBLEM_BUSY;
+    return err->status;
 }
 
 static Status answer_job(App *app, Request *request, const char *id, int code, Error *err)
@@ -175,16 +179,15 @@ static Status submit(App *app, Request *request, Response *response, const Submi
     Arena arena = {0};
     Command command = {0};
 
-    if (plan(app, submission, &arena, &planned, err) == STATUS_OK && is_dry)
-        write_plan(response, &submission->spec, &planned);
+    if (plan(app, submission, &arena, &planned, err) == STATUS_OK) {
+        if (is_dry)
+            write_plan(response, &submission->spec, &planned);
+        else
+            insert_job(app, request, &submission->spec, planned.used, &command, err);
+    }
     arena_destroy(&arena);
     if (err->status || is_dry)
         return err->status;
-    if (insert_job(app, request, &submission->spec, &command, err)) {
-        if (err->status == STATUS_LIMIT)
-            response->problem = PROBLEM_BUSY;
-        return err->status;
-    }
     log_event(LOG_INFO, command.is_cached ? "job.cached" : "job.queued",
               "job=%s model=%s frames=%d", command.id, submission->spec.model_id,
               submission->spec.frame_count);

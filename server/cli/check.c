@@ -16,6 +16,7 @@ static void write_plan(const CliJob *job, const RunPlan *plan, JsonWriter *write
 {
     json_begin_object(writer, NULL);
     json_write_raw(writer, "job", job->spec.canonical);
+    json_write_raw(writer, "used", plan->used);
     json_write_text(writer, "key", job->spec.key);
     json_write_int(writer, "frames", plan->frame_count);
     json_write_int(writer, "sub_steps", plan->tick_count);

@@ -10,6 +10,7 @@ enum {
     COST_BINS = 40 * COST_BINS_AN_OCTAVE,
     PIECE_MAX = 1 << 30,    /* bytes of one frame's records */
     MEASURES_MAX = 1 << 28, /* bytes of the measures as JSON */
+    USED_MAX = 16 << 20,    /* bytes of what a job uses as JSON */
     COST_ROWS = 4
 };
 
@@ -277,6 +278,22 @@ Status run_job(const Rig *rig, const JobSpec *spec, const RunHost *host, Arena *
 
 /* --- the plan --- */
 
+/* What each simulation uses, as JSON in the arena; NULL where there is no room. */
+static const char *describe_used(const BakeModel *model, Arena *arena, Error *err)
+{
+    Text text = text_open(USED_MAX, err);
+    JsonWriter json = json_writer(&text, 0);
+
+    json_begin_array(&json, NULL);
+    bake_write_used(model, &json);
+    json_end_array(&json);
+    const char *copy = arena_text(arena, text_string(&text), text_length(&text));
+    if (!copy)
+        error_set(err, STATUS_NO_MEMORY, "no room for what the job uses");
+    text_close(&text);
+    return err->status ? NULL : copy;
+}
+
 /* Bytes of a frame, as the codec usually makes them: 16-bit positions and normals cost 3.2 bytes a
  * vertex, everything else is exact. */
 static double frame_bytes(const FrameHeader *header)
@@ -306,12 +323,17 @@ Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out,
         bake_start(model, arena, &state, err) || bake_measure(model, state, arena, &measures, err))
         return err->status;
     const FrameHeader *header = bake_header(model);
+    size_t memory = arena->used - before + frames_arena_size(header);
+    const char *used = describe_used(model, arena, err);
+    if (!used)
+        return err->status;
     *out = (RunPlan){
         .frame_count = header->frame_count,
         .tick_count = bake_tick_count(model),
-        .memory = arena->used - before + frames_arena_size(header),
+        .memory = memory,
         .stream_bytes = (int64_t)(frame_bytes(header) * header->frame_count),
         .warnings = *bake_warnings(model),
+        .used = used,
     };
     return STATUS_OK;
 }

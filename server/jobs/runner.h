@@ -73,6 +73,7 @@ typedef struct RunPlan {
     size_t memory;        /* bytes of the arena that a run will use, measures included, about */
     int64_t stream_bytes; /* of the frame stream, about */
     Warnings warnings;
+    const char *used; /* JSON array of bake_write_used, in the arena */
 } RunPlan;
 
 NODISCARD Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out,

@@ -210,6 +210,7 @@ static Status insert_row(Store *store, const Job *job, int64_t result, Error *er
         query_bind_null(&query);
     query_bind_text(&query, job->idempotency_key[0] ? job->idempotency_key : NULL);
     query_bind_text(&query, job->body_sha256);
+    query_bind_text(&query, job->used);
     return query_run(&query, NULL, err);
 }
 

@@ -39,20 +39,20 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_INSERT_JOB] =
         "INSERT INTO job (id, state, name, model, animation, key, body, canonical, tags, priority, "
         "is_cached, is_kept, frame_count, frames, progress, created, started, finished, passed, "
-        "reason, result, idempotency_key, body_sha256) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "reason, result, idempotency_key, body_sha256, used) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [QUERY_INSERT_TAG] = "INSERT INTO tag (job, key, value) VALUES (?, ?, ?)",
     [QUERY_FIND_RESULT_BY_KEY] =
         "SELECT result.id, result.frames, job.passed, job.reason FROM result JOIN job ON "
         "job.result "
         "= result.id WHERE result.key = ? AND result.is_complete = 1 ORDER BY result.id DESC LIMIT "
         "1",
-    [QUERY_FIND_JOB] =
-        "SELECT " JOB_COLUMNS ", job.body, job.canonical FROM " JOB_TABLES " WHERE job.id = ?",
+    [QUERY_FIND_JOB] = "SELECT " JOB_COLUMNS ", job.body, job.canonical, job.used FROM " JOB_TABLES
+                       " WHERE job.id = ?",
     [QUERY_FIND_JOB_BY_IDEMPOTENCY] =
-        "SELECT " JOB_COLUMNS ", '', '' FROM " JOB_TABLES " WHERE job.idempotency_key = ?",
+        "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES " WHERE job.idempotency_key = ?",
     [QUERY_LIST_JOBS] =
-        "SELECT " JOB_COLUMNS ", '', '' FROM " JOB_TABLES
+        "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES
         " WHERE (?1 IS NULL OR job.state = ?1) AND (?2 IS NULL OR job.model = ?2) "
         "AND job.seq < ?3 AND " HAS_TAG("?5", "?6") " AND " HAS_TAG("?7", "?8") " AND " HAS_TAG(
             "?9", "?10") " AND " HAS_TAG("?11", "?12") " ORDER BY job.seq DESC LIMIT ?4",

@@ -134,6 +134,7 @@ static void read_job(const Query *query, Arena *arena, Job *out)
         .position = (int)query_int(query, 34),
         .body = query_text(query, 35, arena),
         .canonical = query_text(query, 36, arena),
+        .used = query_text(query, 37, arena),
         .idempotency_key = "",
     };
 }

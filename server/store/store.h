@@ -46,6 +46,7 @@ typedef struct Job {
     const char *key;       /* of the bake */
     const char *body;      /* as it was sent */
     const char *canonical;
+    const char *used; /* JSON array: what its simulations came to (bake_write_used) */
     const char *tags; /* JSON object */
     int priority;
     bool is_cached;

@@ -319,6 +319,22 @@ Status bake_measure(const BakeModel *model, const BakeState *state, Arena *arena
     return STATUS_OK;
 }
 
+void bake_write_used(const BakeModel *model, JsonWriter *json)
+{
+    for (int i = 0; i < model->parts.count; i++) {
+        const Part *part = &model->parts.part[i];
+
+        if (!part->ops->write_used)
+            continue;
+        json_begin_object(json, NULL);
+        json_write_int(json, "simulation", part->simulation);
+        json_begin_object(json, part->ops->name);
+        part->ops->write_used(part->model, json);
+        json_end_object(json);
+        json_end_object(json);
+    }
+}
+
 uint64_t bake_hash(const BakeModel *model, const BakeState *state)
 {
     return parts_hash(&model->parts, &state->parts) ^ (uint64_t)state->tick;

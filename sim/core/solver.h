@@ -61,6 +61,9 @@ typedef struct SolverOps {
     const char *name; /* as written in job files and measures: "chains" */
     Status (*build)(const PartDesc *desc, Arena *arena, const void **model, Error *err);
     void (*describe)(const void *model, PartInfo *out);
+    /* What the job's fields and the file's numbers came to, as members of the object that is open;
+     * NULL where there is nothing to say. */
+    void (*write_used)(const void *model, JsonWriter *json);
     /* The state at rest in this pose. */
     Status (*start)(const void *model, const Pose *pose, Arena *arena, void **state, Error *err);
     Status (*step)(const void *model, void *state, const StepInput *input, Error *err);

@@ -2,6 +2,7 @@
 """Jobs: validated whole, run in order, moved only along the table of states."""
 
 import json
+import math
 import threading
 import time
 import unittest
@@ -70,6 +71,21 @@ class Submitting(ServerTest):
         self.assertEqual(answer.json["job"]["model"], self.model)
         self.assertGreater(answer.json["memory"], 0)
         self.assertEqual(len(self.server.get("/v1/jobs").json["items"]), before)
+
+    def test_shows_what_was_used_and_takes_its_own_job_again(self):
+        parts = [{"type": "chains", "overrides": {"Ponytail": {"stiffness": 99}}}]
+        shown = self.server.wait(self.server.submit(self.model, simulations=parts)["id"])
+        used = shown["used"][0]
+        self.assertEqual(used["simulation"], 0)
+        pony, lock = used["chains"]["Ponytail"], used["chains"]["SideLockL"]
+        self.assertEqual((pony["stiffness"], pony["contact"], pony["radius"]), (99, "swept", 0.02))
+        # the file's: k = 60 stiffness / length, one a joint; c = -60 ln(1 - drag)
+        self.assertEqual(len(lock["stiffness"]), 3)
+        self.assertAlmostEqual(lock["damping"], -60 * math.log(1 - 0.32), places=4)
+        self.assertEqual(self.server.get("/v1/jobs").json["items"][0].get("used"), None)
+        again = self.server.post_json("/v1/jobs", shown["job"]).json
+        self.assertEqual(again["key"], shown["key"])
+        self.assertTrue(again["cached"])
 
     def test_answers_an_identical_bake_from_the_store(self):
         first = self.server.wait(self.server.submit(self.model, seconds=0.7)["id"])

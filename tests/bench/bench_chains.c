@@ -1,5 +1,5 @@
-/* Time a step of chains: scene,level,joints,steps,ns_per_joint_step, the median of five runs after
- * one to warm up.
+/* Time a step of chains: scene,level,joints,steps,ns_per_joint_step,step_p95_ms, the medians of
+ * five runs after one to warm up.
  *
  *     bench_chains [SCENE...]
  *
@@ -35,7 +35,7 @@ static const BenchScene scenes[] = {
     {"head_12x8_swept", 12, 10, CHAINS_REST_FRAME, 2000},
 };
 
-enum { LINKS = 8, RUNS = 5 };
+enum { LINKS = 8, RUNS = 5, MAX_STEPS = 4000 };
 
 static double now_seconds(void)
 {
@@ -83,7 +83,8 @@ static Stage *open_scene(const BenchScene *scene, SimdLevel level, int *out_root
     return s;
 }
 
-static double run_once(Stage *s, const BenchScene *scene, int root)
+/* Seconds of all steps; each one's into `cost` (scene->steps). */
+static double run_once(Stage *s, const BenchScene *scene, int root, double *cost)
 {
     StepInput input = {.dt = 1.0f / (float)s->spec.rate,
                        .forces = &s->forces,
@@ -101,7 +102,8 @@ static double run_once(Stage *s, const BenchScene *scene, int root)
         double start = now_seconds();
         if (s->solver->step(s->model, s->state, &input, &s->err))
             exit(1);
-        spent += now_seconds() - start;
+        cost[step] = now_seconds() - start;
+        spent += cost[step];
     }
     return spent;
 }
@@ -118,15 +120,20 @@ static void run_scene(const BenchScene *scene, SimdLevel level)
 {
     int root;
     Stage *s = open_scene(scene, level, &root);
-    double spent[RUNS];
+    double spent[RUNS], p95[RUNS];
+    static double cost[MAX_STEPS];
     int joints = scene->chains * LINKS;
 
-    (void)run_once(s, scene, root);
-    for (int i = 0; i < RUNS; i++)
-        spent[i] = run_once(s, scene, root);
+    (void)run_once(s, scene, root, cost);
+    for (int i = 0; i < RUNS; i++) {
+        spent[i] = run_once(s, scene, root, cost);
+        qsort(cost, (size_t)scene->steps, sizeof *cost, compare_doubles);
+        p95[i] = cost[(scene->steps * 95 + 99) / 100 - 1]; // nearest rank
+    }
     qsort(spent, RUNS, sizeof *spent, compare_doubles);
-    printf("%s,%s,%d,%d,%.2f\n", scene->name, simd_level_name(level), joints, scene->steps,
-           spent[RUNS / 2] * 1e9 / joints / scene->steps);
+    qsort(p95, RUNS, sizeof *p95, compare_doubles);
+    printf("%s,%s,%d,%d,%.2f,%.4f\n", scene->name, simd_level_name(level), joints, scene->steps,
+           spent[RUNS / 2] * 1e9 / joints / scene->steps, p95[RUNS / 2] * 1e3);
     (void)fflush(stdout);
     stage_close(s);
 }
@@ -142,7 +149,7 @@ static bool is_asked_for(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    printf("scene,level,joints,steps,ns_per_joint_step\n");
+    printf("scene,level,joints,steps,ns_per_joint_step,step_p95_ms\n");
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         for (int level = 0; level <= (int)simd_level_best(); level++) {
             if (is_asked_for(scenes[i].name, argc, argv))

@@ -184,13 +184,12 @@ TEST(chains_law, angles_in_contact_do_not_depend_on_size)
 
     check_size(where, 0.01f, 1e-4);
     check_size(where, 100.0f, 1e-4);
-    // powers of two scale without rounding: what is left is the method's own
     where.mode = CHAINS_REST_FRAME;
-    check_size(where, 0.0078125f, 1e-4);
-    check_size(where, 128.0f, 1e-4);
-    // sliding contact makes roundings of these sizes larger (1.4e-4 rad)
-    check_size(where, 0.01f, 5e-4);
-    check_size(where, 100.0f, 5e-4);
+    check_size(where, 0.01f, 1e-4);
+    check_size(where, 100.0f, 1e-4);
+    // powers of two scale without rounding: nothing of the method itself depends on size
+    check_size(where, 0.0078125f, 1e-6);
+    check_size(where, 128.0f, 1e-6);
 }
 
 TEST(chains_law, angles_do_not_depend_on_place)

@@ -25,6 +25,15 @@ static const Chain *find_chain(const Stage *s, const char *key)
     return NULL;
 }
 
+/* The same, and the test fails where it is not simulated. */
+static const Chain *get_chain(const Stage *s, const char *key)
+{
+    const Chain *chain = find_chain(s, key);
+
+    CHECK(chain != NULL);
+    return chain;
+}
+
 static ChainParameters silent(void)
 {
     return (ChainParameters){.stiffness = NAN,
@@ -137,10 +146,10 @@ TEST(chains_select, of_two_springs_on_one_trunk_the_first_in_the_file_has_it)
     s->segment[1][0].tail = leaf;
     stage_start(s);
     CHECK_INT(model_of(s)->chain_count, ==, 2);
-    CHECK_INT(find_chain(s, "a")->level, ==, 0);
-    CHECK_INT(find_chain(s, "b")->level, ==, 1);
-    CHECK_INT(find_chain(s, "b")->parent_link.chain, ==, 0);
-    CHECK_INT(find_chain(s, "b")->parent_link.segment, ==, 1);
+    CHECK_INT(get_chain(s, "a")->level, ==, 0);
+    CHECK_INT(get_chain(s, "b")->level, ==, 1);
+    CHECK_INT(get_chain(s, "b")->parent_link.chain, ==, 0);
+    CHECK_INT(get_chain(s, "b")->parent_link.segment, ==, 1);
     stage_close(s);
 }
 
@@ -166,9 +175,9 @@ TEST(chains_select, a_chain_comes_after_what_it_hangs_on_whatever_the_files_orde
     s->spec.chains.parameters.gravity_is_vector = true;
     s->spec.chains.parameters.gravity_vector = vec3(9.0f, 0.0f, 0.0f);
     stage_start(s);
-    CHECK_INT(find_chain(s, "early")->level, ==, 0);
-    CHECK_INT(find_chain(s, "free")->level, ==, 0);
-    CHECK_INT(find_chain(s, "late")->level, ==, 1);
+    CHECK_INT(get_chain(s, "early")->level, ==, 0);
+    CHECK_INT(get_chain(s, "free")->level, ==, 0);
+    CHECK_INT(get_chain(s, "late")->level, ==, 1);
     CHECK_INT(model_of(s)->level_count, ==, 2);
     for (int i = 0; i < 60; i++) {
         CHECK_INT(stage_step(s), ==, STATUS_OK);
@@ -187,8 +196,8 @@ TEST(chains_select, a_collider_on_another_chain_is_met_where_that_chain_is)
     stage_collider(s, (RigCollider){.node = 2, .radius = 0.01f}); // on a
     s->spring[0].collider_count = 0;
     stage_start(s);
-    CHECK_INT(find_chain(s, "a")->level, ==, 0);
-    CHECK_INT(find_chain(s, "b")->level, ==, 1);
+    CHECK_INT(get_chain(s, "a")->level, ==, 0);
+    CHECK_INT(get_chain(s, "b")->level, ==, 1);
     CHECK(stage_warning(s, "collider_cycle") == NULL);
     stage_close(s);
 
@@ -226,7 +235,7 @@ TEST(chains_select, a_defined_chain_goes_down_first_children_to_the_leaf)
     Stage *s = open_bare(&(ChainDefine){.name = "ear", .root = 1, .end = -1, .attach = -1});
 
     stage_start(s);
-    const Chain *ear = find_chain(s, "ear");
+    const Chain *ear = get_chain(s, "ear");
     CHECK_INT(ear->segment_count, ==, 3);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(ear->segment[i].head, ==, 1 + i);
@@ -247,7 +256,7 @@ TEST(chains_select, a_defined_chain_ends_where_the_job_says)
     Stage *s = open_bare(&(ChainDefine){.name = "ear", .root = 1, .end = 5, .attach = -1});
 
     stage_start(s);
-    const Chain *ear = find_chain(s, "ear");
+    const Chain *ear = get_chain(s, "ear");
     CHECK_INT(ear->segment_count, ==, 2);
     CHECK_INT(ear->segment[1].head, ==, 2);
     CHECK_INT(ear->segment[1].tail, ==, 5);
@@ -260,7 +269,7 @@ TEST(chains_select, a_defined_leaf_gets_a_virtual_tail_of_seven_centimetres)
     Stage *s = open_bare(&(ChainDefine){.name = "horn", .root = 6, .end = -1, .attach = -1});
 
     stage_start(s);
-    const Chain *horn = find_chain(s, "horn");
+    const Chain *horn = get_chain(s, "horn");
     CHECK_INT(horn->segment_count, ==, 1);
     CHECK_INT(horn->segment[0].tail, ==, -1);
     CHECK_VEC3(horn->segment[0].tail_offset, 0.0, 0.0, 0.07, 1e-6);
@@ -295,8 +304,8 @@ TEST(chains_select, an_attachment_farther_up_carries_the_rest_arc)
     Stage *s = open_bare(&(ChainDefine){.name = "ear", .root = 2, .end = -1, .attach = 0});
 
     stage_start(s);
-    CHECK_INT(find_chain(s, "ear")->parent, ==, 1);
-    CHECK_INT(find_chain(s, "ear")->attach, ==, 0);
+    CHECK_INT(get_chain(s, "ear")->parent, ==, 1);
+    CHECK_INT(get_chain(s, "ear")->attach, ==, 0);
     stage_close(s);
 }
 
@@ -316,7 +325,7 @@ TEST(chains_select, an_override_changes_what_it_names_of_its_chain_alone)
     s->spec.chains.parameters.stiffness = 50.0f;
     s->spec.chains.contact = CHAINS_CONTACT_SWEPT;
     stage_start(s);
-    const Chain *a = find_chain(s, "a"), *b = find_chain(s, "b");
+    const Chain *a = get_chain(s, "a"), *b = get_chain(s, "b");
     CHECK_NEAR(a->segment[0].stiffness, 50.0, 0.0);
     CHECK_NEAR(b->segment[0].stiffness, 100.0, 0.0);
     CHECK_NEAR(a->segment[0].damping, 30.0, 0.0);
@@ -400,10 +409,10 @@ static Stage *open_humanoid(Vec3 root, int count)
 static ChainsContact choose(Stage *s)
 {
     stage_start(s);
-    ChainsContact contact = find_chain(s, "lock")->contact;
+    ChainsContact contact = get_chain(s, "lock")->contact;
     CHECK_NEAR(s->rig.height, 1.8, 1e-6);
     CHECK_NEAR(s->rig.box_max.y, 1.8, 1e-6);
-    CHECK(find_chain(s, "lock")->is_auto);
+    CHECK(get_chain(s, "lock")->is_auto);
     stage_close(s);
     return contact;
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "sim/frames.h"
 #include "sim/measures.h"
 #include "sim/rig.h"
@@ -224,6 +225,12 @@ const FrameData *bake_frame(const BakeState *state);
 const FrameHeader *bake_header(const BakeModel *model);
 const Warnings *bake_warnings(const BakeModel *model);
 int64_t bake_tick_count(const BakeModel *model); /* warm-up and settle included */
+/* What fields that are left to the file came to, as an item for each enabled simulation of the JSON
+ * array that is open: {"simulation": index, "chains": {KEY: {"contact", "stiffness" 1/s^2,
+ * "damping" 1/s, "gravity" m/s^2, "radius" m}}}, a value where all joints of the chain have it,
+ * else an array of one a joint; in vrm mode {"stiffness", "drag", "gravity", "radius"}, the file's
+ * own numbers. */
+void bake_write_used(const BakeModel *model, JsonWriter *json);
 
 /* What has been measured so far, in the arena; `is_partial` when the bake is not done. */
 NODISCARD Status bake_measure(const BakeModel *model, const BakeState *state, Arena *arena,

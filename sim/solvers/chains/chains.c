@@ -508,6 +508,7 @@ const SolverOps chains_solver = {
     .name = "chains",
     .build = chains_build,
     .describe = chains_describe,
+    .write_used = chains_write_used,
     .start = chains_start,
     .step = chains_step,
     .pose = chains_pose,

@@ -198,6 +198,7 @@ Status chains_select(const PartDesc *desc, Arena *arena, ChainsModel *model, Err
 ChainParameters chains_parameters(const ChainsSpec *spec, int spring);
 void chains_resolve_parameters(const PartDesc *desc, const ChainsModel *model, Chain *chain,
                                const RigSpring *spring);
+void chains_write_used(const void *model, JsonWriter *json);
 Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_link(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_pack(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
