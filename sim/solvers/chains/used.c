@@ -25,12 +25,17 @@ static void write_numbers(const Chain *chain, const char *key, size_t offset, Js
         json_end_array(json);
 }
 
+static bool is_equal(Vec3 a, Vec3 b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
 static void write_gravity(const Chain *chain, JsonWriter *json)
 {
     bool is_same = true;
 
     for (int i = 1; i < chain->segment_count && is_same; i++)
-        is_same = memcmp(&chain->segment[i].gravity, &chain->segment[0].gravity, sizeof(Vec3)) == 0;
+        is_same = is_equal(chain->segment[i].gravity, chain->segment[0].gravity);
     int count = is_same ? 1 : chain->segment_count;
     if (!is_same)
         json_begin_array(json, "gravity");
