@@ -59,9 +59,10 @@ typedef struct Near {
     bool is_tail_only;
     float radius;         /* of the hair, less what overlaps at rest */
     float segment_radius; /* the same for the whole segment, to measure with */
-    float slack;          /* depth that is left alone at the head, less towards the tail */
+    float slack;          /* depth that is left alone at the head beyond the head's own */
     Vec3 side;            /* the way out a moment ago, zero: none */
     Vec3 entry;           /* the side it came from in this step */
+    float gap;            /* of the free segment; -INFINITY where it has to be looked at anyway */
 } Near;
 
 struct ChainsJoint *chains_allocate_joints(Arena *arena, int count)
@@ -162,7 +163,7 @@ static bool is_zero(Vec3 a)
     return a.x == 0.0f && a.y == 0.0f && a.z == 0.0f;
 }
 
-/* The segment's worst touch when it may lie `slack` deep at its head and not at all at its tail:
+/* The segment's worst touch when it may lie deep at its head and not at all at its tail:
  * the distance to a round collider less what is allowed is convex along the segment, so that its
  * slope is halved to. Planes and shapes to stay inside of are worst at the tail. */
 static Contact find_worst(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
@@ -173,19 +174,23 @@ static Contact find_worst(const Shape *shape, const Near *near, Vec3 head, Vec3 
     float low = 0.0f, high = 1.0f;
 
     worst.u = 1.0f;
-    if (!is_round(shape) || vec3_dot(worst.normal, bone) - near->slack <= 0.0f)
+    if (!is_round(shape))
+        return worst;
+    float head_gap = collide_point(shape, head, near->radius).gap;
+    float slack = near->slack + (head_gap < 0.0f ? -head_gap : 0.0f);
+    if (vec3_dot(worst.normal, bone) <= slack)
         return worst;
     for (int k = 0; k < HALVINGS; k++) {
         float u = 0.5f * (low + high);
 
         worst = collide_point(shape, vec3_add_scaled(head, bone, u), near->radius);
         worst.u = u;
-        if (vec3_dot(worst.normal, bone) > near->slack)
+        if (vec3_dot(worst.normal, bone) > slack)
             high = u;
         else
             low = u;
     }
-    worst.gap += near->slack * (1.0f - worst.u);
+    worst.gap += slack * (1.0f - worst.u);
     return worst;
 }
 
@@ -210,6 +215,16 @@ static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
     return contact;
 }
 
+/* No point of the segment comes farther towards the collider in this step. */
+static float find_way(const Walker *w, int i, const Near *near, Vec3 head0, Vec3 head)
+{
+    const ChainsJoint *joint = &w->joint[i];
+    float a = vec3_length(vec3_sub(head, head0));
+    float b = vec3_length(vec3_sub(joint->free, joint->old));
+
+    return (a > b ? a : b) + w->state->travel[w->block->slot[near->slot].collider];
+}
+
 /* The side from which segment and collider first touch in this step, zero where they do not. */
 static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3 head)
 {
@@ -218,12 +233,10 @@ static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3
     const Shape *before = &w->state->shape[0][collider];
     const Shape *now = &w->state->shape[1][collider];
     float room = now->radius + near->radius;
-    float a = vec3_length(vec3_sub(head, head0));
-    float b = vec3_length(vec3_sub(joint->free, joint->old));
-    float way = (a > b ? a : b) + w->state->travel[collider];
+    float way = find_way(w, i, near, head0, head);
     Vec3 side = {0.0f, 0.0f, 0.0f};
 
-    if (!(room > 0.0f))
+    if (!(room > 0.0f) || near->gap > way + TOLERANCE * joint->length)
         return side;
     float wanted = ceilf(4.0f * way / room);
     int count = wanted < 1.0f ? 1 : wanted < (float)MAX_SAMPLES ? (int)wanted : MAX_SAMPLES;
@@ -241,17 +254,15 @@ static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3
 }
 
 /* How near the segment may come to the collider. */
-static void set_room(const Walker *w, int i, Vec3 head, Near *near)
+static void set_room(const Walker *w, int i, Near *near)
 {
-    const Shape *shape = &w->state->shape[1][w->block->slot[near->slot].collider];
     size_t pair = chains_side_index(w->block, i, near->slot, w->chain->lane);
     float radius = w->joint[i].radius, scale = w->now->scale;
 
     near->segment_radius = radius - w->model->overlap[pair] * scale;
     near->radius =
         near->is_tail_only ? radius - w->model->tail_overlap[pair] * scale : near->segment_radius;
-    float head_gap = collide_point(shape, head, near->radius).gap;
-    near->slack = HEAD_SLACK * w->joint[i].length + (head_gap < 0.0f ? -head_gap : 0.0f);
+    near->slack = HEAD_SLACK * w->joint[i].length;
 }
 
 /* The colliders that segment i may touch in this step. */
@@ -281,10 +292,17 @@ static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
                      .is_tail_only =
                          w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
                          (w->chain->is_auto && w->model->collider[collider].is_on_head)};
-        set_room(w, i, head, &near);
-        if (memory && is_round(shape) && !near.is_tail_only && !w->has_jumped)
-            near.side = is_zero(*memory) ? find_side(w, i, &near, head0, head) : *memory;
+        set_room(w, i, &near);
+        bool is_whole = is_round(shape) && !near.is_tail_only;
+        bool has_memory = memory && is_whole && !is_zero(*memory);
+        near.gap = is_whole && !has_memory
+                       ? collide_segment(shape, head, joint->free, near.radius).gap
+                       : -INFINITY;
+        if (memory && is_whole && !w->has_jumped)
+            near.side = has_memory ? *memory : find_side(w, i, &near, head0, head);
         near.entry = near.side;
+        if (!is_zero(near.side))
+            near.gap = -INFINITY;
         out[count++] = near;
     }
     return count;
@@ -366,6 +384,13 @@ static void push_tail(ChainsJoint *joint, const Contact *contact, Vec3 head)
     joint->tail = hold_length(head, tail, joint->length, joint->rest);
 }
 
+/* Was the free segment so far off that it is still clear where its tail is now? */
+static bool is_clear(const ChainsJoint *joint, const Near *near)
+{
+    return near->gap > 0.0f &&
+           near->gap > vec3_length(vec3_sub(joint->tail, joint->free)) + TOLERANCE * joint->length;
+}
+
 /* Turn segment i about its head out of what it touches. */
 static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
 {
@@ -375,6 +400,8 @@ static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
     for (int pass = 0; pass < MAX_PASSES && worst < -TOLERANCE * joint->length; pass++) {
         worst = 0.0f;
         for (int k = 0; k < count; k++) {
+            if (is_clear(joint, &near[k]))
+                continue;
             const Shape *shape = shape_of(w, &near[k]);
             Contact c = see(shape, &near[k], head, joint->tail);
             bool is_turned = is_round(shape) && !near[k].is_tail_only;
@@ -405,6 +432,12 @@ static void remember(const Walker *w, int i, Vec3 head, const Near *near, int co
     bool is_swept = w->chain->contact == CHAINS_CONTACT_SWEPT;
 
     for (int k = 0; k < count; k++) {
+        Vec3 *side = &w->state->side[chains_side_index(w->block, i, near[k].slot, w->chain->lane)];
+        if (is_clear(joint, &near[k])) {
+            if (is_swept)
+                *side = vec3(0.0f, 0.0f, 0.0f);
+            continue;
+        }
         const Shape *shape = shape_of(w, &near[k]);
         float depth = collide_depth(shape, head, joint->tail, near[k].segment_radius);
         Contact c = see(shape, &near[k], head, joint->tail);
@@ -414,7 +447,6 @@ static void remember(const Walker *w, int i, Vec3 head, const Near *near, int co
         total->depth = total->depth > depth ? total->depth : depth;
         if (!is_swept)
             continue;
-        Vec3 *side = &w->state->side[chains_side_index(w->block, i, near[k].slot, w->chain->lane)];
         *side = is_touching && !is_zero(near[k].side) ? c.normal : vec3(0.0f, 0.0f, 0.0f);
         if (!is_zero(*side))
             w->state->has_side[index] = true;
