@@ -168,7 +168,7 @@ static bool is_zero(Vec3 a)
  * slope is halved to. Planes and shapes to stay inside of are worst at the tail. */
 static Contact find_worst(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
 {
-    enum { HALVINGS = 14 };
+    enum { HALVINGS = 10 };
     Vec3 bone = vec3_sub(tail, head);
     Contact worst = collide_point(shape, tail, near->radius);
     float low = 0.0f, high = 1.0f;
