@@ -265,45 +265,50 @@ static void set_room(const Walker *w, int i, Near *near)
     near->slack = HEAD_SLACK * w->joint[i].length;
 }
 
+/* The pair of segment i and the collider in a slot, with what is known of it before contact. */
+static Near meet(const Walker *w, int i, int slot, Vec3 side, Vec3 head0, Vec3 head)
+{
+    int collider = w->block->slot[slot].collider;
+    const Shape *shape = &w->state->shape[1][collider];
+    Near near = {.slot = slot,
+                 .is_tail_only = w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
+                                 (w->chain->is_auto && w->model->collider[collider].is_on_head),
+                 .gap = -INFINITY};
+    bool is_swept = w->chain->contact == CHAINS_CONTACT_SWEPT && !w->has_jumped;
+
+    set_room(w, i, &near);
+    if (near.is_tail_only || !is_round(shape))
+        return near;
+    bool is_known = is_swept && !is_zero(side);
+    if (!is_known)
+        near.gap = collide_segment(shape, head, w->joint[i].free, near.radius).gap;
+    if (is_swept)
+        near.side = is_known ? side : find_side(w, i, &near, head0, head);
+    near.entry = near.side;
+    if (!is_zero(near.side))
+        near.gap = -INFINITY;
+    return near;
+}
+
 /* The colliders that segment i may touch in this step. */
 static int find_near(const Walker *w, int i, Vec3 head0, Vec3 head, Near *out)
 {
     const ChainsJoint *joint = &w->joint[i];
-    Vec3 moved = vec3_sub(joint->free, joint->old);
-    float reach = joint->length + vec3_length(moved);
-    bool is_swept = w->chain->contact == CHAINS_CONTACT_SWEPT;
+    float reach = joint->length + vec3_length(vec3_sub(joint->free, joint->old));
     int count = 0;
 
     for (int k = 0; k < w->block->slot_count && count < MAX_NEAR; k++) {
         int collider = w->block->slot[k].collider;
         const Shape *shape = &w->state->shape[1][collider];
+        Vec3 *side = &w->state->side[chains_side_index(w->block, i, k, w->chain->lane)];
 
         if (!(w->block->slot[k].lanes >> w->chain->lane & 1u))
             continue;
-        Vec3 *memory =
-            is_swept ? &w->state->side[chains_side_index(w->block, i, k, w->chain->lane)] : NULL;
         float gap = collide_point(shape, joint->free, joint->radius).gap;
-        if (gap > reach + w->state->travel[collider]) {
-            if (memory)
-                *memory = vec3(0.0f, 0.0f, 0.0f);
-            continue;
-        }
-        Near near = {.slot = k,
-                     .is_tail_only =
-                         w->chain->contact == CHAINS_CONTACT_ENDPOINT ||
-                         (w->chain->is_auto && w->model->collider[collider].is_on_head)};
-        set_room(w, i, &near);
-        bool is_whole = is_round(shape) && !near.is_tail_only;
-        bool has_memory = memory && is_whole && !is_zero(*memory);
-        near.gap = is_whole && !has_memory
-                       ? collide_segment(shape, head, joint->free, near.radius).gap
-                       : -INFINITY;
-        if (memory && is_whole && !w->has_jumped)
-            near.side = has_memory ? *memory : find_side(w, i, &near, head0, head);
-        near.entry = near.side;
-        if (!is_zero(near.side))
-            near.gap = -INFINITY;
-        out[count++] = near;
+        if (gap > reach + w->state->travel[collider])
+            *side = vec3(0.0f, 0.0f, 0.0f);
+        else
+            out[count++] = meet(w, i, k, *side, head0, head);
     }
     return count;
 }
@@ -391,6 +396,24 @@ static bool is_clear(const ChainsJoint *joint, const Near *near)
            near->gap > vec3_length(vec3_sub(joint->tail, joint->free)) + TOLERANCE * joint->length;
 }
 
+/* One pair in one pass: the tail is turned out of what it touches. The gap there was. */
+static float resolve_pair(const Walker *w, ChainsJoint *joint, Near *near, Vec3 head, int pass)
+{
+    const Shape *shape = shape_of(w, near);
+    Contact c = see(shape, near, head, joint->tail);
+    bool is_deep = c.gap < -0.25f * (shape->radius + near->radius);
+    bool is_stuck = pass > 8 && c.gap < -10.0f * TOLERANCE * joint->length;
+
+    if (c.gap < 0.0f && (is_deep || is_stuck) && is_round(shape) && !near->is_tail_only) {
+        turn_until_free(joint, shape, near, head);
+        return c.gap;
+    }
+    follow_side(near, &c);
+    if (c.gap < 0.0f)
+        push_tail(joint, &c, head);
+    return c.gap;
+}
+
 /* Turn segment i about its head out of what it touches. */
 static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
 {
@@ -402,23 +425,8 @@ static void resolve(const Walker *w, int i, Vec3 head, Near *near, int count)
         for (int k = 0; k < count; k++) {
             if (is_clear(joint, &near[k]))
                 continue;
-            const Shape *shape = shape_of(w, &near[k]);
-            Contact c = see(shape, &near[k], head, joint->tail);
-            bool is_turned = is_round(shape) && !near[k].is_tail_only;
-            bool is_deep = c.gap < -0.25f * (shape->radius + near[k].radius);
-
-            if (!(c.gap < 0.0f)) {
-                follow_side(&near[k], &c);
-                continue;
-            }
-            if (is_turned &&
-                (is_deep || (pass > 8 && c.gap < -10.0f * TOLERANCE * joint->length))) {
-                turn_until_free(joint, shape, &near[k], head);
-            } else {
-                follow_side(&near[k], &c);
-                push_tail(joint, &c, head);
-            }
-            worst = c.gap < worst ? c.gap : worst;
+            float gap = resolve_pair(w, joint, &near[k], head, pass);
+            worst = gap < worst ? gap : worst;
         }
     }
 }
