@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Nothing that was acknowledged is lost, whenever the server is killed."""
 
+import json
 import os
 import random
 import shutil
@@ -40,7 +41,28 @@ class Load(threading.Thread):
             pass
 
 
+def states(server, job_id):
+    """What the job's own events tell: [(state, attempt), ...] from its first one on."""
+    text = server.get(f"/v1/jobs/{job_id}/events", Last_Event_ID="0").body.decode()
+    found = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+    return [(event["state"], event["attempt"]) for event in found if "state" in event]
+
+
 class Killed(unittest.TestCase):
+    def check_runs(self, server, job_id):
+        """Never two runs at once: between two of them the job was taken back, and only the last
+        one ended it."""
+        told = states(server, job_id)
+        if told == [("done", 0)]:
+            return  # born with the answer of an identical bake
+        runs = [attempt for state, attempt in told if state == "running"]
+        self.assertEqual(told[0], ("queued", 0), told)
+        self.assertEqual(runs, list(range(1, len(runs) + 1)), told)
+        for (before, _), (after, _) in zip(told, told[1:]):
+            self.assertIn((before, after), (("queued", "running"), ("running", "queued"),
+                                            ("running", "done")), told)
+        self.assertEqual([state for state, _ in told].count("done"), 1, told)
+
     def test_at_random_moments_keeps_every_upload_and_job(self):
         rng = random.Random(SEED)
         server = Server("--workers", "2", "--max-queued", "100000")
@@ -73,6 +95,7 @@ class Killed(unittest.TestCase):
                 self.assertEqual(len(data), ended["bytes"])
                 self.assertEqual(sum(1 for _ in records(data)) > 0, True)
                 self.assertEqual(frame_numbers(data), list(range(151)))
+                self.check_runs(server, job_id)
             # the same bake every time, whatever happened to it
             self.assertEqual(len(sums), 1)
             self.assertEqual(os.listdir(os.path.join(server.data, "uploads")), [])
