@@ -18,14 +18,9 @@ static Bytes body_of(const Request *request)
 }
 
 /* The decoded job with what it refers to; a failure has its faults and its problem. */
-static Status open_submission(App *app, Request *request, Response *response, Submission *out,
-                              Error *err)
+static Status open_submission(App *app, const Request *request, Response *response, Faults *faults,
+                              Submission *out, Error *err)
 {
-    Faults *faults = arena_array(&request->arena, Faults, 1);
-
-    if (!faults)
-        return error_set(err, STATUS_NO_MEMORY, "no room for the job");
-    *faults = faults_open(&request->arena, JOB_FAULTS_MAX);
     response->faults = faults;
     if (submission_open(app, body_of(request), faults, out, err) && out->is_malformed)
         response->problem = PROBLEM_MALFORMED;
@@ -33,12 +28,13 @@ static Status open_submission(App *app, Request *request, Response *response, Su
 }
 
 /* What the bake would be, found by building it: whatever its tables refuse is refused now. */
-static Status plan(App *app, const Submission *submission, Arena *arena, RunPlan *out, Error *err)
+static Status plan(App *app, const Submission *submission, Faults *faults, Arena *arena,
+                   RunPlan *out, Error *err)
 {
     assert(submission->model);
     if (arena_create(arena, (size_t)app->config->max_job_mib << 20, err))
         return err->status;
-    return run_plan(submission->model->rig, &submission->spec, arena, out, err);
+    return run_plan(submission->model->rig, &submission->spec, faults, arena, out, err);
 }
 
 static void write_plan(Response *response, const JobSpec *spec, const RunPlan *plan)
@@ -170,8 +166,8 @@ static Status answer_again(App *app, Request *request, Response *response, Error
     return answer_job(app, request, job.id, MHD_HTTP_OK, err);
 }
 
-static Status submit(App *app, Request *request, Response *response, const Submission *submission,
-                     Error *err)
+static Status submit(App *app, Request *request, Response *response, Faults *faults,
+                     const Submission *submission, Error *err)
 {
     const char *validate = request_query(request, "validate");
     bool is_dry = validate && strcmp(validate, "false") != 0 && strcmp(validate, "0") != 0;
@@ -179,7 +175,7 @@ static Status submit(App *app, Request *request, Response *response, const Submi
     Arena arena = {0};
     Command command = {0};
 
-    if (plan(app, submission, &arena, &planned, err) == STATUS_OK) {
+    if (plan(app, submission, faults, &arena, &planned, err) == STATUS_OK) {
         if (is_dry)
             write_plan(response, &submission->spec, &planned);
         else
@@ -200,6 +196,7 @@ static Status submit(App *app, Request *request, Response *response, const Submi
 static Status post_job(App *app, Request *request, Response *response, Error *err)
 {
     Submission submission = {0};
+    Faults *faults = arena_array(&request->arena, Faults, 1);
     Status status = answer_again(app, request, response, err);
 
     if (status != STATUS_NOT_FOUND)
@@ -208,8 +205,11 @@ static Status post_job(App *app, Request *request, Response *response, Error *er
     if (space >= 0 && space < app->config->reserve_disk_mib << 20)
         return error_set(err, STATUS_FULL, "less than %lld MiB are free on the disk",
                          (long long)app->config->reserve_disk_mib);
-    if (!open_submission(app, request, response, &submission, err))
-        submit(app, request, response, &submission, err);
+    if (!faults)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the job");
+    *faults = faults_open(&request->arena, JOB_FAULTS_MAX);
+    if (!open_submission(app, request, response, faults, &submission, err))
+        submit(app, request, response, faults, &submission, err);
     submission_close(&submission);
     return err->status;
 }

@@ -6,10 +6,10 @@ enum { TEXT_MAX = 64 << 20 };
 /* The job is decoded; build it as a run would, and say what it would be. */
 static Status plan_job(const CliJob *job, RunPlan *out, Arena *arena, Error *err)
 {
-    if (arena_create(arena, job_limits_default().memory, err) ||
-        run_plan(job->model.rig, &job->spec, arena, out, err))
+    if (arena_create(arena, job_limits_default().memory, err))
         return err->status;
-    return STATUS_OK;
+    Faults faults = faults_open(arena, JOB_FAULTS_MAX);
+    return run_plan(job->model.rig, &job->spec, &faults, arena, out, err);
 }
 
 static void write_plan(const CliJob *job, const RunPlan *plan, JsonWriter *writer)

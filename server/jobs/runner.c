@@ -1,5 +1,7 @@
 #include "server/jobs/runner.h"
 
+#include "server/jobs/names.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,15 +164,52 @@ static void tell_when_due(Run *run)
     tell(run, time, has_measures);
 }
 
+/* --- gates --- */
+
+/* A gate on what the bake does not measure would only fail at its end. */
+static Status check_gates(const JobSpec *spec, const Measures *measures, Faults *faults,
+                          Arena *arena, Error *err)
+{
+    static const char *const cost[COST_ROWS] = {"cost.step.p50", "cost.step.p95", "cost.step.max",
+                                                "cost.realtime"};
+    int count = measures->row_count + COST_ROWS;
+    const char **key = arena_array(arena, const char *, count);
+
+    if (!key)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the names of measures");
+    for (int i = 0; i < count; i++)
+        key[i] = i < COST_ROWS ? cost[i] : measures->row[i - COST_ROWS].name;
+    Names names = names_build("measure", key, count, arena);
+    for (int i = 0; i < spec->gate_count && !arena->overflowed; i++) {
+        const char *name = spec->gate[i].name;
+        const char *near = names_nearest(&names, name);
+        char pointer[256];
+
+        if (names_find(&names, name) >= 0)
+            continue;
+        (void)snprintf(pointer, sizeof pointer, "/gates/%s", name);
+        faults_add(faults, pointer, "names \"%s\", which this job does not measure%s%s%s", name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    }
+    if (arena->overflowed)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the names of measures");
+    return faults_status(faults, err);
+}
+
 /* --- the run --- */
 
 static Status start(Run *run, Error *err)
 {
+    Faults faults = faults_open(run->arena, 1);
+    Measures measures;
+
     BakeOptions options = {.simd = run->host->options.simd};
 
     run->began = now();
     if (bake_build(run->rig, &run->spec->bake, &options, run->arena, &run->model, err) ||
         bake_start(run->model, run->arena, &run->state, err) ||
+        bake_measure(run->model, run->state, run->arena, &measures, err) ||
+        check_gates(run->spec, &measures, &faults, run->arena, err) ||
         frame_writer_open(bake_header(run->model), run->arena, &run->piece, &run->writer, err))
         return err->status;
     run->is_appending = true;
@@ -311,7 +350,8 @@ static double frame_bytes(const FrameHeader *header)
     return bytes;
 }
 
-Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out, Error *err)
+Status run_plan(const Rig *rig, const JobSpec *spec, Faults *faults, Arena *arena, RunPlan *out,
+                Error *err)
 {
     BakeOptions options = {.simd = SIMD_SCALAR};
     const BakeModel *model = NULL;
@@ -322,8 +362,10 @@ Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out,
     if (bake_build(rig, &spec->bake, &options, arena, &model, err) ||
         bake_start(model, arena, &state, err) || bake_measure(model, state, arena, &measures, err))
         return err->status;
+    size_t memory = arena->used - before + frames_arena_size(bake_header(model));
+    if (check_gates(spec, &measures, faults, arena, err))
+        return err->status;
     const FrameHeader *header = bake_header(model);
-    size_t memory = arena->used - before + frames_arena_size(header);
     const char *used = describe_used(model, arena, err);
     if (!used)
         return err->status;

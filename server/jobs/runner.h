@@ -76,5 +76,6 @@ typedef struct RunPlan {
     const char *used; /* JSON array of bake_write_used, in the arena */
 } RunPlan;
 
-NODISCARD Status run_plan(const Rig *rig, const JobSpec *spec, Arena *arena, RunPlan *out,
-                          Error *err);
+/* `faults` gets gates on what the job does not measure. */
+NODISCARD Status run_plan(const Rig *rig, const JobSpec *spec, Faults *faults, Arena *arena,
+                          RunPlan *out, Error *err);

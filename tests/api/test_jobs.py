@@ -110,6 +110,14 @@ class Submitting(ServerTest):
         other = self.server.post_json("/v1/jobs", job(self.model, name="x", cache=False), key)
         self.check_problem(other, 422, "invalid", "Idempotency-Key")
 
+    def test_refuses_gates_on_what_it_does_not_measure(self):
+        answer = self.server.post_json("/v1/jobs", job(self.model, gates={
+            "stretch.mx": {"max": 1}, "stretch.p99": {"max": 1}}))
+        self.assertEqual(answer.status, 422)
+        self.assertEqual([fault["pointer"] for fault in answer.json["errors"]],
+                         ["/gates/stretch.mx"])
+        self.assertIn('did you mean "stretch.max"?', answer.json["errors"][0]["detail"])
+
     def test_judges_gates(self):
         def passed(bound):
             gates = {"stretch.p99": {"max": bound}}

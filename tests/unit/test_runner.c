@@ -11,6 +11,7 @@ typedef struct Fixture {
     Arena arena;
     Rig rig;
     JobSpec spec;
+    Faults faults;
     Error err;
 } Fixture;
 
@@ -82,6 +83,7 @@ static void decode(Fixture *f, const char *json)
 static void open_fixture(Fixture *f, const char *json)
 {
     *f = (Fixture){.assets = test_arena(8 << 20), .arena = test_arena(64 << 20)};
+    f->faults = faults_open(&f->assets, 8);
     build_rig(f);
     decode(f, json);
 }
@@ -308,7 +310,7 @@ TEST(runner, passes_a_job_by_its_gates)
     static const char *const gates[][2] = {
         {"\"nonfinite\":{\"max\":0}", ""},
         {"\"nonfinite\":{\"min\":1}", "nonfinite"},
-        {"\"no.such\":{\"max\":1}", "no.such"},
+        {"\"settle.speed\":{\"max\":1}", "settle.speed"}, // not measured without a settle
     };
 
     for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
@@ -332,6 +334,32 @@ TEST(runner, passes_a_job_by_its_gates)
     }
 }
 
+TEST(runner, refuses_gates_on_what_it_does_not_measure)
+{
+    Fixture f;
+    Host host = {0};
+    RunPlan plan;
+    RunResult result;
+
+    open_fixture(&f, "{\"simulations\":[{\"type\":\"chains\"}],\"gates\":{\"nonfinit\":{\"max\":0},"
+                     "\"nonfinite\":{\"max\":0},\"cost.realtime\":{\"min\":1},"
+                     "\"no.such\":{\"max\":1}}}");
+    Status status = run_plan(&f.rig, &f.spec, &f.faults, &f.arena, &plan, &f.err);
+    CHECK_INT(status, ==, STATUS_INVALID);
+    CHECK_INT(f.faults.count, ==, 2);
+    CHECK_EQUAL_TEXT(f.faults.fault[0].pointer, "/gates/nonfinit");
+    CHECK_TEXT(f.faults.fault[0].detail, "does not measure; did you mean \"nonfinite\"?");
+    CHECK_EQUAL_TEXT(f.faults.fault[1].pointer, "/gates/no.such");
+    f.err = (Error){0};
+    // a bake ends at once, not at its end
+    status = run(&f, &host, &result);
+    CHECK_INT(status, ==, STATUS_INVALID);
+    CHECK_INT(result.frames, ==, 0);
+    CHECK_TEXT(f.err.message, "/gates/nonfinit");
+    byte_writer_close(&host.stream);
+    close_fixture(&f);
+}
+
 TEST(runner, plans_what_a_run_takes)
 {
     Fixture f;
@@ -340,7 +368,7 @@ TEST(runner, plans_what_a_run_takes)
     RunResult result;
 
     open_fixture(&f, turn);
-    Status status = run_plan(&f.rig, &f.spec, &f.arena, &plan, &f.err);
+    Status status = run_plan(&f.rig, &f.spec, &f.faults, &f.arena, &plan, &f.err);
     CHECK_OK(&f.err);
     CHECK_INT(status, ==, STATUS_OK);
     CHECK_INT(plan.frame_count, ==, 31);
