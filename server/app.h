@@ -16,6 +16,7 @@
 typedef struct Metrics {
     atomic_llong requests[6]; /* by the first digit of the code; 0: dropped without an answer */
     atomic_llong upload_bytes;
+    atomic_llong frames;        /* written by runs */
     atomic_llong refused_below; /* requests that the library answered or dropped itself */
 } Metrics;
 

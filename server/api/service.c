@@ -113,7 +113,7 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     write_gauge(out, "tasks_running", "Tasks of requests that run.", loop.tasks_running);
     write_gauge(out, "tasks_waiting", "Tasks of requests that wait.", loop.tasks_waiting);
     write_counter(out, "runs_total", "Attempts that have ended.", loop.runs);
-    write_counter(out, "frames_total", "Frames of attempts that have ended.", loop.frames);
+    write_counter(out, "frames_total", "Frames written.", atomic_load(&app->metrics.frames));
     write_http(app, out);
     write_store(app, out);
     write_gauge(out, "uptime_seconds", "Since the start.", (time_now_ms() - app->started) / 1000);

@@ -52,7 +52,7 @@ struct Loop {
 
     /* gauges */
     atomic_int slots_busy_gauge, slots_lost_gauge, tasks_running, tasks_waiting;
-    atomic_llong frames, runs;
+    atomic_llong runs;
 };
 
 /* --- the inbox: any thread --- */
@@ -232,7 +232,6 @@ static void finish_run(uv_work_t *work, int status)
         loop->slots_lost--;
     else
         loop->slots_busy--;
-    atomic_fetch_add(&loop->frames, atomic_load(&run->frames));
     atomic_fetch_add(&loop->runs, 1);
     free(run);
     claim(loop);
@@ -579,7 +578,6 @@ LoopGauges loop_gauges(Loop *loop)
         .slots_lost = atomic_load(&loop->slots_lost_gauge),
         .tasks_running = atomic_load(&loop->tasks_running),
         .tasks_waiting = atomic_load(&loop->tasks_waiting),
-        .frames = atomic_load(&loop->frames),
         .runs = atomic_load(&loop->runs),
     };
 }

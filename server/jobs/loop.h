@@ -52,7 +52,6 @@ void loop_drain(Loop *loop);
 typedef struct LoopGauges {
     int slots, slots_busy, slots_lost;
     int tasks_running, tasks_waiting;
-    long long frames; /* written since the start */
     long long runs;
 } LoopGauges;
 

@@ -28,8 +28,10 @@ static Status append(void *run_, const RunPiece *piece, Error *err)
         return err->status;
     run->written += (int64_t)piece->bytes.size;
     // the header comes before the frames, measures and end behind them
-    if (piece->frame >= 0 && piece->frame < run->frame_count)
+    if (piece->frame >= 0 && piece->frame < run->frame_count) {
         atomic_store(&run->frames, piece->frame + 1);
+        atomic_fetch_add(&run->app->metrics.frames, 1);
+    }
     atomic_store(&run->moved_ns, now);
     segment_publish(&run->app->segments, run->segment, run->written);
     if (piece->is_key && now - run->synced_ns > (int64_t)SYNC_MS * 1000000) {
