@@ -56,7 +56,10 @@ static inline Vec3 quat_rotate(Quat q, Vec3 v)
  * half a turn about a fixed perpendicular of `from`. */
 static inline Quat quat_from_to(Vec3 from, Vec3 to)
 {
-    float w = 1.0f + vec3_dot(from, to);
+    float cosine = vec3_dot(from, to);
+    Vec3 sum = vec3_add(from, to);
+    // 1 + cos near half a turn, without its cancellation
+    float w = cosine < -0.9f ? 0.5f * vec3_dot(sum, sum) : 1.0f + cosine;
 
     if (w < 1e-6f) {
         Vec3 axis = vec3_perpendicular(from);

@@ -130,7 +130,11 @@ static inline VecLanes quatlanes_rotate(QuatLanes q, VecLanes v)
  * perpendicular where they are opposite. */
 static inline QuatLanes quatlanes_from_to(VecLanes from, VecLanes to)
 {
-    Lanes w = lanes_add(lanes_all(1.0f), veclanes_dot(from, to));
+    Lanes cosine = veclanes_dot(from, to);
+    VecLanes sum = veclanes_add(from, to);
+    Lanes near_half_turn = lanes_mul(lanes_all(0.5f), veclanes_dot(sum, sum));
+    Lanes w = lanes_choose(lanes_less(cosine, lanes_all(-0.9f)), near_half_turn,
+                           lanes_add(lanes_all(1.0f), cosine));
     VecLanes axis = veclanes_cross(from, to);
     Mask is_opposite = lanes_less(w, lanes_all(1e-6f));
 
