@@ -61,6 +61,12 @@ function drawJob(body, job) {
   id.textContent = job.id.slice(0, 12) + "…";
   id.title = job.id;
   name.append(id);
+  for (const [key, value] of Object.entries(job.tags ?? {})) {
+    const tag = document.createElement("span");
+    tag.className = "tag";
+    tag.textContent = `${key}: ${value}`;
+    name.append(tag);
+  }
   cell(row, job.state + (job.cached ? " (cached)" : job.position ? ` (${job.position})` : ""), "state " + job.state);
   const bar = document.createElement("progress");
   bar.value = job.progress;
