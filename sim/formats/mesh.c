@@ -404,7 +404,7 @@ void gltf_link_nodes(Gltf *gltf, Rig *rig)
     float *weight = make_rest_weights(gltf, rig);
     rig->morph_weight0 = weight;
     more = json_first(&list, &item);
-    for (int i = 0; more && !gltf_failed(gltf); i++, more = json_next(&item)) {
+    for (int i = 0; weight && more && !gltf_failed(gltf); i++, more = json_next(&item)) {
         int mesh = gltf->node[i].mesh;
         int count = mesh < 0 ? 0 : rig->mesh[mesh].morph_count;
         if (!count)
