@@ -3,9 +3,8 @@
 #     docker build -t bakehouse .
 #     docker run -p 127.0.0.1:8080:8080 -v bakehouse:/data bakehouse --no-auth
 #
-# The server listens on all of the container's addresses and is open to whoever reaches them, so it
-# starts only when told so: publish the port on loopback, as above, or behind a proxy that asks who
-# is there.
+# The server listens on all of the container's addresses, so it starts only with tokens (--token-file
+# FILE, a mounted one) or when told to be open to whoever reaches it, as above, on loopback.
 
 FROM debian:12 AS build
 WORKDIR /src

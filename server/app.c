@@ -51,7 +51,8 @@ Status app_open(const Config *config, App **out, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "could not start");
     app->config = config;
     app->started = time_now_ms();
-    if (open_parts(app, err)) {
+    if ((config->token_file && tokens_read(config->token_file, &app->tokens, err)) ||
+        open_parts(app, err)) {
         app_close(app);
         return err->status;
     }
@@ -94,6 +95,7 @@ void app_close(App *app)
         segments_destroy(&app->segments);
     }
     blobs_close(app->blobs);
+    tokens_close(app->tokens);
     log_event(LOG_INFO, "server.stopped", "seconds=%.1f",
               (double)(time_now_ms() - app->started) / 1000.0);
     free(app);

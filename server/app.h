@@ -5,6 +5,7 @@
 
 #include "server/config.h"
 #include "server/http/server.h"
+#include "server/http/token.h"
 #include "server/jobs/hub.h"
 #include "server/jobs/loop.h"
 #include "server/jobs/rigs.h"
@@ -33,6 +34,7 @@ struct App {
     Rigs *rigs;
     Loop *loop;
     Server *server;
+    Tokens *tokens;     /* NULL: everybody may do everything */
     bool has_parts;     /* hub and segments have been made */
     atomic_int uploads; /* in progress */
     atomic_int streams; /* open */

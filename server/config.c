@@ -27,6 +27,8 @@ static const Option option[] = {
      "where to listen (127.0.0.1:8080); port 0 lets the system choose"},
     {"--data", "BAKEHOUSE_DATA", "DIR", OPTION_TEXT, FIELD(data), 0, 0, 0,
      "folder of the store (./bakehouse-data)"},
+    {"--token-file", "BAKEHOUSE_TOKEN_FILE", "FILE", OPTION_TEXT, FIELD(token_file), 0, 0, 0,
+     "who may use the server (see bakehouse token); without it anybody who can connect"},
     {"--no-auth", "BAKEHOUSE_NO_AUTH", NULL, OPTION_FLAG, FIELD(is_open), 0, 0, 0,
      "allow an address that other machines can reach, open to all of them"},
     {"--public-host", "BAKEHOUSE_PUBLIC_HOST", "NAME", OPTION_LIST, FIELD(public_hosts), 0, 0, 0,
@@ -170,11 +172,11 @@ static Status split_listen(Config *config, Error *err)
 /* Closed unless loopback: nothing that others can reach opens by accident. */
 static Status check_access(const Config *config, Error *err)
 {
-    if (config->is_loopback || config->is_open)
+    if (config->is_loopback || config->is_open || config->token_file)
         return STATUS_OK;
     return error_set(err, STATUS_INVALID,
                      "will not listen on %s without access control: other machines could reach it; "
-                     "use 127.0.0.1, or --no-auth to open it to all of them",
+                     "use --token-file, or 127.0.0.1, or --no-auth to open it to all of them",
                      config->host);
 }
 

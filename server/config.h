@@ -20,8 +20,9 @@ typedef struct Config {
         *listen;    /* HOST:PORT as given; [HOST]:PORT for IPv6; port 0 lets the system choose */
     char host[128]; /* its parts */
     int port;
-    bool is_loopback; /* only this machine can connect */
-    bool is_open;     /* --no-auth: anybody who can connect may do everything */
+    bool is_loopback;       /* only this machine can connect */
+    const char *token_file; /* NULL: no tokens */
+    bool is_open;           /* --no-auth: anybody who can connect may do everything */
     bool is_verbose;
     bool wants_help;
     const char *data;        /* folder of the store */

@@ -5,7 +5,7 @@
 
 static const CliCommand *const commands[] = {
     &bake_command,   &inspect_command, &check_command, &template_command,
-    &sample_command, &sheet_command,   NULL,
+    &sample_command, &sheet_command,   &token_command, NULL,
 };
 
 static void print_commands(void)

@@ -100,7 +100,7 @@ static Status get_events(App *app, Request *request, Response *response, Error *
 }
 
 const Route event_routes[] = {
-    {"GET", "/v1/jobs/{id}/events", ROUTE_READ, false, get_job_events},
-    {"GET", "/v1/events", ROUTE_READ, false, get_events},
+    {"GET", "/v1/jobs/{id}/events", ROUTE_READ, false, get_job_events, ACCESS_READ},
+    {"GET", "/v1/events", ROUTE_READ, false, get_events, ACCESS_READ},
     {0},
 };

@@ -196,7 +196,7 @@ static Status get_sheet(App *app, Request *request, Response *response, Error *e
 }
 
 const Route export_routes[] = {
-    {"GET", "/v1/jobs/{id}/export", ROUTE_LONG_TASK, false, get_export},
-    {"GET", "/v1/jobs/{id}/sheet.png", ROUTE_LONG_TASK, false, get_sheet},
+    {"GET", "/v1/jobs/{id}/export", ROUTE_LONG_TASK, false, get_export, ACCESS_READ},
+    {"GET", "/v1/jobs/{id}/sheet.png", ROUTE_LONG_TASK, false, get_sheet, ACCESS_READ},
     {0},
 };

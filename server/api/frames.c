@@ -125,6 +125,6 @@ static Status get_frames(App *app, Request *request, Response *response, Error *
 }
 
 const Route frame_routes[] = {
-    {"GET", "/v1/jobs/{id}/frames", ROUTE_TASK, false, get_frames},
+    {"GET", "/v1/jobs/{id}/frames", ROUTE_TASK, false, get_frames, ACCESS_READ},
     {0},
 };

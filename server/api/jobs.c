@@ -335,11 +335,11 @@ static Status delete_job(App *app, Request *request, Response *response, Error *
 }
 
 const Route job_routes[] = {
-    {"POST", "/v1/jobs", ROUTE_LONG_TASK, true, post_job},
-    {"GET", "/v1/jobs", ROUTE_READ, false, list_jobs},
-    {"GET", "/v1/jobs/{id}", ROUTE_READ, false, get_job},
-    {"DELETE", "/v1/jobs/{id}", ROUTE_TASK, false, delete_job},
-    {"POST", "/v1/jobs/{id}/cancel", ROUTE_TASK, false, post_cancel},
-    {"POST", "/v1/jobs/{id}/retry", ROUTE_TASK, false, post_retry},
+    {"POST", "/v1/jobs", ROUTE_LONG_TASK, true, post_job, ACCESS_SUBMIT},
+    {"GET", "/v1/jobs", ROUTE_READ, false, list_jobs, ACCESS_READ},
+    {"GET", "/v1/jobs/{id}", ROUTE_READ, false, get_job, ACCESS_READ},
+    {"DELETE", "/v1/jobs/{id}", ROUTE_TASK, false, delete_job, ACCESS_SUBMIT},
+    {"POST", "/v1/jobs/{id}/cancel", ROUTE_TASK, false, post_cancel, ACCESS_SUBMIT},
+    {"POST", "/v1/jobs/{id}/retry", ROUTE_TASK, false, post_retry, ACCESS_SUBMIT},
     {0},
 };

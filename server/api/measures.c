@@ -213,7 +213,7 @@ static Status list_measures(App *app, Request *request, Response *response, Erro
 }
 
 const Route measure_routes[] = {
-    {"GET", "/v1/jobs/{id}/measures", ROUTE_READ, false, get_job_measures},
-    {"GET", "/v1/measures", ROUTE_READ, false, list_measures},
+    {"GET", "/v1/jobs/{id}/measures", ROUTE_READ, false, get_job_measures, ACCESS_READ},
+    {"GET", "/v1/measures", ROUTE_READ, false, list_measures, ACCESS_READ},
     {0},
 };

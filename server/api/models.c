@@ -212,15 +212,15 @@ static Status delete_asset(App *app, Request *request, Response *response, Error
 }
 
 const Route model_routes[] = {
-    {"POST", "/v1/models", ROUTE_UPLOAD, false, post_asset},
-    {"GET", "/v1/models", ROUTE_READ, false, list_assets},
-    {"GET", "/v1/models/{id}", ROUTE_READ, false, get_asset},
-    {"GET", "/v1/models/{id}/content", ROUTE_READ, false, get_content},
-    {"DELETE", "/v1/models/{id}", ROUTE_TASK, false, delete_asset},
-    {"POST", "/v1/animations", ROUTE_UPLOAD, false, post_asset},
-    {"GET", "/v1/animations", ROUTE_READ, false, list_assets},
-    {"GET", "/v1/animations/{id}", ROUTE_READ, false, get_asset},
-    {"GET", "/v1/animations/{id}/content", ROUTE_READ, false, get_content},
-    {"DELETE", "/v1/animations/{id}", ROUTE_TASK, false, delete_asset},
+    {"POST", "/v1/models", ROUTE_UPLOAD, false, post_asset, ACCESS_SUBMIT},
+    {"GET", "/v1/models", ROUTE_READ, false, list_assets, ACCESS_READ},
+    {"GET", "/v1/models/{id}", ROUTE_READ, false, get_asset, ACCESS_READ},
+    {"GET", "/v1/models/{id}/content", ROUTE_READ, false, get_content, ACCESS_READ},
+    {"DELETE", "/v1/models/{id}", ROUTE_TASK, false, delete_asset, ACCESS_ADMIN},
+    {"POST", "/v1/animations", ROUTE_UPLOAD, false, post_asset, ACCESS_SUBMIT},
+    {"GET", "/v1/animations", ROUTE_READ, false, list_assets, ACCESS_READ},
+    {"GET", "/v1/animations/{id}", ROUTE_READ, false, get_asset, ACCESS_READ},
+    {"GET", "/v1/animations/{id}/content", ROUTE_READ, false, get_content, ACCESS_READ},
+    {"DELETE", "/v1/animations/{id}", ROUTE_TASK, false, delete_asset, ACCESS_ADMIN},
     {0},
 };

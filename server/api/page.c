@@ -42,8 +42,8 @@ static Status get_style(App *app, Request *request, Response *response, Error *e
 }
 
 const Route page_routes[] = {
-    {"GET", "/", ROUTE_READ, false, get_page},
-    {"GET", "/page.js", ROUTE_READ, false, get_script},
-    {"GET", "/page.css", ROUTE_READ, false, get_style},
+    {"GET", "/", ROUTE_READ, false, get_page, ACCESS_OPEN},
+    {"GET", "/page.js", ROUTE_READ, false, get_script, ACCESS_OPEN},
+    {"GET", "/page.css", ROUTE_READ, false, get_style, ACCESS_OPEN},
     {0},
 };

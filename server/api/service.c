@@ -161,11 +161,11 @@ static Status get_problem(App *app, Request *request, Response *response, Error 
 }
 
 const Route service_routes[] = {
-    {"GET", "/healthz", ROUTE_READ, false, get_health},
-    {"GET", "/readyz", ROUTE_READ, false, get_ready},
-    {"GET", "/metrics", ROUTE_READ, false, get_metrics},
-    {"GET", "/v1/version", ROUTE_READ, false, get_version},
-    {"GET", "/v1/openapi.json", ROUTE_READ, false, get_openapi},
-    {"GET", "/problems/{id}", ROUTE_READ, false, get_problem},
+    {"GET", "/healthz", ROUTE_READ, false, get_health, ACCESS_OPEN},
+    {"GET", "/readyz", ROUTE_READ, false, get_ready, ACCESS_OPEN},
+    {"GET", "/metrics", ROUTE_READ, false, get_metrics, ACCESS_READ},
+    {"GET", "/v1/version", ROUTE_READ, false, get_version, ACCESS_OPEN},
+    {"GET", "/v1/openapi.json", ROUTE_READ, false, get_openapi, ACCESS_OPEN},
+    {"GET", "/problems/{id}", ROUTE_READ, false, get_problem, ACCESS_OPEN},
     {0},
 };

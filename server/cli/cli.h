@@ -118,6 +118,7 @@ extern const CliCommand inspect_command;
 extern const CliCommand sample_command;
 extern const CliCommand sheet_command;
 extern const CliCommand template_command;
+extern const CliCommand token_command;
 
 /* The server has options of its own (server/cli/serve.c). */
 int cli_serve(int argc, char **argv);

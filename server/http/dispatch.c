@@ -216,6 +216,34 @@ static void begin_upload(App *app, Request *request)
     }
 }
 
+/* Does the request's token allow the route? */
+static bool is_allowed(const App *app, Request *request)
+{
+    const char *header = request_header(request, "Authorization");
+    Access wanted = request->route->access;
+    Access access = ACCESS_OPEN;
+    static const char scheme[] = "Bearer ";
+
+    if (!app->tokens || wanted == ACCESS_OPEN)
+        return true;
+    if (header && strncasecmp(header, scheme, sizeof scheme - 1) == 0)
+        access = tokens_access(app->tokens, header + sizeof scheme - 1);
+    if (access >= wanted)
+        return true;
+    if (access == ACCESS_OPEN) {
+        error_set(&request->err, STATUS_INVALID,
+                  header ? "the token is not one of this server's"
+                         : "this server wants a token: Authorization: Bearer TOKEN");
+        refuse(request, PROBLEM_UNAUTHORIZED);
+        response_header(&request->response, "WWW-Authenticate", "Bearer realm=\"bakehouse\"");
+        return false;
+    }
+    error_set(&request->err, STATUS_INVALID, "this needs a token of the role %s, yours has %s",
+              access_name(wanted), access_name(access));
+    refuse(request, PROBLEM_FORBIDDEN);
+    return false;
+}
+
 static void begin(App *app, Request *request)
 {
     char allow[128];
@@ -241,6 +269,8 @@ static void begin(App *app, Request *request)
             response_header(&request->response, "Allow", copy);
         return;
     }
+    if (!is_allowed(app, request))
+        return;
     check_head(app, request);
     if (request->state == REQUEST_BODY && request->route->kind == ROUTE_UPLOAD)
         begin_upload(app, request);

@@ -12,7 +12,8 @@ typedef struct Problem {
 static const Problem problem[PROBLEM_KIND_COUNT] = {
     [PROBLEM_NONE] = {"none", "No problem", 200, 0},
     [PROBLEM_MALFORMED] = {"malformed", "The request cannot be read", 400, 0},
-    [PROBLEM_FORBIDDEN] = {"forbidden", "The request comes from where it may not", 403, 0},
+    [PROBLEM_UNAUTHORIZED] = {"unauthorized", "The server wants a token", 401, 0},
+    [PROBLEM_FORBIDDEN] = {"forbidden", "The request may not do this", 403, 0},
     [PROBLEM_NOT_FOUND] = {"not-found", "There is no such thing", 404, 0},
     [PROBLEM_METHOD] = {"method-not-allowed", "The method does not apply here", 405, 0},
     [PROBLEM_CONFLICT] = {"conflict", "The state does not allow this", 409, 0},

@@ -6,7 +6,8 @@
 
 typedef enum ProblemKind {
     PROBLEM_NONE,
-    PROBLEM_MALFORMED,   /* 400 a request or body that cannot be read */
+    PROBLEM_MALFORMED, /* 400 a request or body that cannot be read */
+    PROBLEM_UNAUTHORIZED,
     PROBLEM_FORBIDDEN,   /* 403 a foreign origin or host */
     PROBLEM_NOT_FOUND,   /* 404 */
     PROBLEM_METHOD,      /* 405 */

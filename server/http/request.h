@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "server/http/problem.h"
+#include "server/http/token.h"
 #include "server/http/waiter.h"
 #include "server/jobs/loop.h"
 #include "server/store/blob.h"
@@ -33,6 +34,7 @@ typedef struct Route {
     RouteKind kind;
     bool takes_json; /* the body must be application/json */
     Handler handle;
+    Access access; /* what its token must allow, where the server wants tokens */
 } Route;
 
 /* All routes, closed by a NULL method. */

@@ -21,9 +21,50 @@ function button(parent, text, act) {
   parent.append(out);
 }
 
+// A request with this tab's token, where the server wants one: it is asked for once, and again when
+// the server does not know it.
+let asking = null;
+async function get(path, options = {}) {
+  const token = sessionStorage.getItem("token");
+  const headers = {...options.headers, ...(token ? {Authorization: `Bearer ${token}`} : {})};
+  const answer = await fetch(path, {...options, headers});
+  if (answer.status !== 401) return answer;
+  asking ??= askToken(token).finally(() => { asking = null; });
+  await asking;
+  return get(path, options);
+}
+
+function askToken(refused) {
+  return new Promise((resume) => {
+    const form = at("login");
+    if (sessionStorage.getItem("token") !== refused) return resume(); // another request has asked
+    form.hidden = false;
+    at("refused").textContent = refused ? "The server does not know this token." : "This server wants a token.";
+    at("token").focus();
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      sessionStorage.setItem("token", at("token").value.trim());
+      at("token").value = "";
+      form.hidden = true;
+      resume();
+    };
+  });
+}
+
+// A link cannot send a token: what it leads to is fetched, and opened from memory.
+async function openLink(event, path) {
+  if (!sessionStorage.getItem("token")) return;
+  event.preventDefault();
+  const answer = await get(path);
+  if (!answer.ok) return say(`${answer.status} ${answer.statusText}`);
+  const url = URL.createObjectURL(await answer.blob());
+  window.open(url);
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
 async function ask(method, path, body, type) {
   const headers = type ? {"Content-Type": type} : {};
-  const answer = await fetch(path, {method, body, headers});
+  const answer = await get(path, {method, body, headers});
   const text = await answer.text();
   let value = null;
   try { value = text ? JSON.parse(text) : null; } catch { /* a proxy's own page */ }
@@ -129,6 +170,7 @@ function drawDetail() {
     const link = document.createElement("a");
     link.textContent = text;
     link.href = path;
+    link.addEventListener("click", (event) => openLink(event, path));
     links.append(link);
   }
   const body = document.createElement("tbody");
@@ -151,7 +193,7 @@ async function drawSheet(job) {
   if (shownSheet === job.id) return;
   shownSheet = job.id;
   picture.hidden = true;
-  const answer = await fetch(`/v1/jobs/${job.id}/sheet.png`);
+  const answer = await get(`/v1/jobs/${job.id}/sheet.png`);
   if (!answer.ok || shownSheet !== job.id) return;
   if (picture.src) URL.revokeObjectURL(picture.src);
   picture.src = URL.createObjectURL(await answer.blob());
@@ -231,7 +273,7 @@ function take(kind, data) {
 }
 
 async function follow() {
-  const answer = await fetch("/v1/events?topics=jobs,measures,server");
+  const answer = await get("/v1/events?topics=jobs,measures,server");
   if (!answer.ok) throw new Error(answer.statusText);
   await Promise.all([fetchJobs(), fetchModels()]);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
