@@ -137,3 +137,28 @@ TEST(chains_body, a_start_pose_is_not_taken_for_the_rest_pose)
         CHECK_NEAR(vec3_length(vec3_sub(stage_bone(s, i), wanted)), 0.0, 1e-4);
     stage_close(s);
 }
+
+/* 29: what no key moves keeps what was authored, however long the character is simulated: nothing
+ * that the solver wrote is read back as its input. */
+TEST(chains_body, a_scale_without_keys_does_not_grow_on_itself)
+{
+    Stage *s = open_character();
+    int second = s->segment[0][1].head;
+
+    s->node[second].rest.scale = vec3(1.5f, 1.5f, 1.5f);
+    stage_start(s);
+    for (int step = 0; step < 1200; step++) {
+        s->pose.local[ROOT].translation.x =
+            0.1f * (float)(step % 60 < 30 ? step % 30 : 30 - step % 30) / 30.0f;
+        CHECK_INT(stage_step(s), ==, STATUS_OK);
+        CHECK_VEC3(s->pose.local[second].scale, 1.5, 1.5, 1.5, 0.0);
+        CHECK_VEC3(s->out.local[second].scale, 1.5, 1.5, 1.5, 0.0);
+        for (int i = 0; i < LINKS; i++) {
+            DVec3 head = stage_head(s, i), tail = stage_tail(s, i);
+            double length = (double)vec3_length(dvec3_offset(tail, head));
+
+            CHECK_NEAR(length, i < 1 ? 0.05 : 0.075, 1e-6);
+        }
+    }
+    stage_close(s);
+}
