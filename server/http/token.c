@@ -13,7 +13,6 @@ enum { TOKENS_MAX = 4096, LINE_MAX_SIZE = 512, RANDOM_BYTES = 32 };
 
 typedef struct Token {
     Access role;
-    char name[TOKEN_NAME_MAX + 1];
     char hash[SHA256_HEX_SIZE];
 } Token;
 
@@ -102,7 +101,6 @@ static Status read_line(Tokens *tokens, const char *line, const char *path, int 
         return error_set(err, STATUS_LIMIT, "\"%s\" has more than %d tokens", path, TOKENS_MAX);
     Token *token = &tokens->token[tokens->count++];
     token->role = access_find(role);
-    memcpy(token->name, name, strlen(name) + 1);
     memcpy(token->hash, hash, SHA256_HEX_SIZE);
     return STATUS_OK;
 }

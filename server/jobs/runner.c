@@ -89,15 +89,18 @@ static double simulated_seconds(const Run *run)
            run->spec->bake.time.substeps_per_second;
 }
 
+static const char *const cost_name[COST_ROWS] = {"cost.step.p50", "cost.step.p95", "cost.step.max",
+                                                 "cost.realtime"};
+
 /* The bake's rows and the host's cost.* behind them. */
 static void add_cost_rows(Run *run, Measures *measures)
 {
     const Costs *costs = &run->costs;
     const MeasureRow cost[COST_ROWS] = {
-        {"cost.step.p50", -1, "*", cost_quantile(costs, 0.5), false, "s"},
-        {"cost.step.p95", -1, "*", cost_quantile(costs, 0.95), false, "s"},
-        {"cost.step.max", -1, "*", costs->max, false, "s"},
-        {"cost.realtime", -1, "*", costs->sum > 0 ? simulated_seconds(run) / costs->sum : 0,
+        {cost_name[0], -1, "*", cost_quantile(costs, 0.5), false, "s"},
+        {cost_name[1], -1, "*", cost_quantile(costs, 0.95), false, "s"},
+        {cost_name[2], -1, "*", costs->max, false, "s"},
+        {cost_name[3], -1, "*", costs->sum > 0 ? simulated_seconds(run) / costs->sum : 0,
          !(costs->sum > 0), "1"},
     };
     MeasureRow *row = arena_array(run->arena, MeasureRow, measures->row_count + COST_ROWS);
@@ -170,26 +173,24 @@ static void tell_when_due(Run *run)
 static Status check_gates(const JobSpec *spec, const Measures *measures, Faults *faults,
                           Arena *arena, Error *err)
 {
-    static const char *const cost[COST_ROWS] = {"cost.step.p50", "cost.step.p95", "cost.step.max",
-                                                "cost.realtime"};
+    const JsonReader root = {.faults = faults};
+    const JsonReader gates = {.parent = &root, .key = "gates", .faults = faults};
     int count = measures->row_count + COST_ROWS;
     const char **key = arena_array(arena, const char *, count);
 
     if (!key)
         return error_set(err, STATUS_NO_MEMORY, "no room for the names of measures");
     for (int i = 0; i < count; i++)
-        key[i] = i < COST_ROWS ? cost[i] : measures->row[i - COST_ROWS].name;
+        key[i] = i < COST_ROWS ? cost_name[i] : measures->row[i - COST_ROWS].name;
     Names names = names_build("measure", key, count, arena);
     for (int i = 0; i < spec->gate_count && !arena->overflowed; i++) {
         const char *name = spec->gate[i].name;
         const char *near = names_nearest(&names, name);
-        char pointer[256];
+        const JsonReader gate = {.parent = &gates, .key = name, .faults = faults};
 
-        if (names_find(&names, name) >= 0)
-            continue;
-        (void)snprintf(pointer, sizeof pointer, "/gates/%s", name);
-        faults_add(faults, pointer, "names \"%s\", which this job does not measure%s%s%s", name,
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        if (names_find(&names, name) < 0)
+            json_fault(&gate, "names \"%s\", which this job does not measure%s%s%s", name,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     if (arena->overflowed)
         return error_set(err, STATUS_NO_MEMORY, "no room for the names of measures");
@@ -202,7 +203,6 @@ static Status start(Run *run, Error *err)
 {
     Faults faults = faults_open(run->arena, 1);
     Measures measures;
-
     BakeOptions options = {.simd = run->host->options.simd};
 
     run->began = now();

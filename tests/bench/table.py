@@ -22,7 +22,8 @@ def main() -> int:
         return 1
     print(f"{peer['program']} {peer['version']}, node {peer['node']}: "
           + ", ".join(f"{scene} {ns:g} ns" for scene, ns in theirs.items()))
-    print(f"{'scene':24} {'level':8} {'joints':>7} {'ns':>9} {'M joints/s':>11} {'times peer':>11} {'p95 ms':>8}")
+    print(f"{'scene':24} {'level':8} {'joints':>7} {'ns':>9} {'M joints/s':>11} {'times peer':>11} "
+          f"{'p95 ms':>8}")
     for row in ours:
         ns = float(row["ns_per_joint_step"])
         ratio = f"{theirs[row['scene']] / ns:.1f}" if row["scene"] in theirs else "-"

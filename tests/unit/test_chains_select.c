@@ -34,21 +34,6 @@ static const Chain *get_chain(const Stage *s, const char *key)
     return chain;
 }
 
-static ChainParameters silent(void)
-{
-    return (ChainParameters){.stiffness = NAN,
-                             .damping = NAN,
-                             .min_damping_ratio = NAN,
-                             .gravity = NAN,
-                             .preload = NAN,
-                             .radius = NAN,
-                             .angle_limit = NAN,
-                             .inertia_scale = NAN,
-                             .teleport_distance = NAN,
-                             .contact = -1,
-                             .center = -2};
-}
-
 /* --- refusals --- */
 
 /* A head with the locks "a" and "b" of two links; nodes: head 0, a 1..3, b 4..6. */
@@ -104,7 +89,7 @@ TEST(chains_select, a_refused_chain_is_named_with_its_reason_and_the_others_go_o
 
     s = open_two();
     static ChainOverride off;
-    off = (ChainOverride){.spring = 1, .parameters = silent()};
+    off = (ChainOverride){.spring = 1, .parameters = chain_parameters_default()};
     off.parameters.is_disabled = true;
     s->spec.chains.override = &off;
     s->spec.chains.override_count = 1;
@@ -316,7 +301,7 @@ TEST(chains_select, an_override_changes_what_it_names_of_its_chain_alone)
     static ChainOverride override;
     Stage *s = open_two();
 
-    override = (ChainOverride){.spring = 1, .parameters = silent()};
+    override = (ChainOverride){.spring = 1, .parameters = chain_parameters_default()};
     override.parameters.stiffness = 100.0f;
     override.parameters.contact = CHAINS_CONTACT_ENDPOINT;
     s->spec.chains.override = &override;

@@ -169,6 +169,18 @@ TEST(config, is_closed_unless_loopback)
     }
 }
 
+TEST(config, opens_to_others_with_tokens)
+{
+    char name[] = "serve", listen[] = "--listen=0.0.0.0:1", tokens[] = "--token-file=tokens";
+    char *argv[] = {name, listen, tokens, NULL};
+    Config config;
+    Error err = {0};
+
+    CHECK_INT(config_read(3, argv, &config, &err), ==, STATUS_OK);
+    CHECK(!config.is_loopback && !config.is_open);
+    CHECK_EQUAL_TEXT(config.token_file, "tokens");
+}
+
 TEST(config, names_the_flag_at_fault)
 {
     char *const given[][2] = {{(char[]){"--workers"}, (char[]){"257"}},

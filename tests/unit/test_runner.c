@@ -343,13 +343,13 @@ TEST(runner, refuses_gates_on_what_it_does_not_measure)
 
     open_fixture(&f, "{\"simulations\":[{\"type\":\"chains\"}],\"gates\":{\"nonfinit\":{\"max\":0},"
                      "\"nonfinite\":{\"max\":0},\"cost.realtime\":{\"min\":1},"
-                     "\"no.such\":{\"max\":1}}}");
+                     "\"no/such\":{\"max\":1}}}");
     Status status = run_plan(&f.rig, &f.spec, &f.faults, &f.arena, &plan, &f.err);
     CHECK_INT(status, ==, STATUS_INVALID);
     CHECK_INT(f.faults.count, ==, 2);
     CHECK_EQUAL_TEXT(f.faults.fault[0].pointer, "/gates/nonfinit");
     CHECK_TEXT(f.faults.fault[0].detail, "does not measure; did you mean \"nonfinite\"?");
-    CHECK_EQUAL_TEXT(f.faults.fault[1].pointer, "/gates/no.such");
+    CHECK_EQUAL_TEXT(f.faults.fault[1].pointer, "/gates/no~1such");
     f.err = (Error){0};
     // a bake ends at once, not at its end
     status = run(&f, &host, &result);

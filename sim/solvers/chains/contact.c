@@ -215,16 +215,6 @@ static Contact see(const Shape *shape, const Near *near, Vec3 head, Vec3 tail)
     return contact;
 }
 
-/* No point of the segment comes farther towards the collider in this step. */
-static float find_way(const Walker *w, int i, const Near *near, Vec3 head0, Vec3 head)
-{
-    const ChainsJoint *joint = &w->joint[i];
-    float a = vec3_length(vec3_sub(head, head0));
-    float b = vec3_length(vec3_sub(joint->free, joint->old));
-
-    return (a > b ? a : b) + w->state->travel[w->block->slot[near->slot].collider];
-}
-
 /* The side from which segment and collider first touch in this step, zero where they do not. */
 static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3 head)
 {
@@ -233,7 +223,9 @@ static Vec3 find_side(const Walker *w, int i, const Near *near, Vec3 head0, Vec3
     const Shape *before = &w->state->shape[0][collider];
     const Shape *now = &w->state->shape[1][collider];
     float room = now->radius + near->radius;
-    float way = find_way(w, i, near, head0, head);
+    float a = vec3_length(vec3_sub(head, head0));
+    float b = vec3_length(vec3_sub(joint->free, joint->old));
+    float way = (a > b ? a : b) + w->state->travel[collider]; // nothing comes nearer by more
     Vec3 side = {0.0f, 0.0f, 0.0f};
 
     if (!(room > 0.0f) || near->gap > way + TOLERANCE * joint->length)

@@ -4,45 +4,25 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A number of every segment: one where all have the same, else an array. */
-static void write_numbers(const Chain *chain, const char *key, size_t offset, JsonWriter *json)
+/* `width` numbers of every segment: once where all have the same, else an array of all. */
+static void write_numbers(const Chain *chain, const char *key, size_t offset, int width,
+                          JsonWriter *json)
 {
     const char *first = (const char *)chain->segment + offset;
+    size_t size = (size_t)width * sizeof(float);
+    float value[3];
     bool is_same = true;
 
     for (int i = 1; i < chain->segment_count && is_same; i++)
-        is_same = memcmp((const char *)&chain->segment[i] + offset, first, sizeof(float)) == 0;
-    int count = is_same ? 1 : chain->segment_count;
+        is_same = memcmp((const char *)&chain->segment[i] + offset, first, size) == 0;
     if (!is_same)
         json_begin_array(json, key);
-    for (int i = 0; i < count; i++) {
-        float value;
-
-        memcpy(&value, (const char *)&chain->segment[i] + offset, sizeof value);
-        json_write_float(json, is_same ? key : NULL, value);
-    }
-    if (!is_same)
-        json_end_array(json);
-}
-
-static bool is_equal(Vec3 a, Vec3 b)
-{
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
-static void write_gravity(const Chain *chain, JsonWriter *json)
-{
-    bool is_same = true;
-
-    for (int i = 1; i < chain->segment_count && is_same; i++)
-        is_same = is_equal(chain->segment[i].gravity, chain->segment[0].gravity);
-    int count = is_same ? 1 : chain->segment_count;
-    if (!is_same)
-        json_begin_array(json, "gravity");
-    for (int i = 0; i < count; i++) {
-        Vec3 g = chain->segment[i].gravity;
-
-        json_write_floats(json, is_same ? "gravity" : NULL, (const float[]){g.x, g.y, g.z}, 3);
+    for (int i = 0; i < (is_same ? 1 : chain->segment_count); i++) {
+        memcpy(value, (const char *)&chain->segment[i] + offset, size);
+        if (width == 1)
+            json_write_float(json, is_same ? key : NULL, value[0]);
+        else
+            json_write_floats(json, is_same ? key : NULL, value, width);
     }
     if (!is_same)
         json_end_array(json);
@@ -60,10 +40,11 @@ void chains_write_used(const void *model_, JsonWriter *json)
         json_begin_object(json, chain->key);
         if (!is_vrm)
             json_write_text(json, "contact", contact[chain->contact]);
-        write_numbers(chain, "stiffness", offsetof(ChainsSegment, stiffness), json);
-        write_numbers(chain, is_vrm ? "drag" : "damping", offsetof(ChainsSegment, damping), json);
-        write_gravity(chain, json);
-        write_numbers(chain, "radius", offsetof(ChainsSegment, radius), json);
+        write_numbers(chain, "stiffness", offsetof(ChainsSegment, stiffness), 1, json);
+        write_numbers(chain, is_vrm ? "drag" : "damping", offsetof(ChainsSegment, damping), 1,
+                      json);
+        write_numbers(chain, "gravity", offsetof(ChainsSegment, gravity), 3, json);
+        write_numbers(chain, "radius", offsetof(ChainsSegment, radius), 1, json);
         json_end_object(json);
     }
 }
