@@ -43,6 +43,16 @@ static Status open_parts(App *app, Error *err)
     return STATUS_OK;
 }
 
+static Status open_tokens(App *app, Error *err)
+{
+    const Config *config = app->config;
+    TokenLimits limits = {.requests = config->token_requests,
+                          .queued = config->token_queued,
+                          .upload_mib = config->token_upload_mib};
+
+    return tokens_open(config->token_file, &limits, &app->tokens, err);
+}
+
 Status app_open(const Config *config, App **out, Error *err)
 {
     App *app = calloc(1, sizeof *app);
@@ -51,8 +61,7 @@ Status app_open(const Config *config, App **out, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "could not start");
     app->config = config;
     app->started = time_now_ms();
-    if ((config->token_file && tokens_read(config->token_file, &app->tokens, err)) ||
-        open_parts(app, err)) {
+    if ((config->token_file && open_tokens(app, err)) || open_parts(app, err)) {
         app_close(app);
         return err->status;
     }

@@ -25,9 +25,12 @@ typedef struct Config {
     bool is_open;           /* --no-auth: anybody who can connect may do everything */
     bool is_verbose;
     bool wants_help;
-    const char *data;        /* folder of the store */
-    ConfigList public_hosts; /* names the server is reached by, beside loopback names */
-    ConfigList cors_origins; /* web pages of other origins that may use it */
+    int64_t token_requests;   /* a second, of a token whose line says nothing else; 0: no limit */
+    int64_t token_queued;     /* ... jobs that wait */
+    int64_t token_upload_mib; /* ... files that are stored */
+    const char *data;         /* folder of the store */
+    ConfigList public_hosts;  /* names the server is reached by, beside loopback names */
+    ConfigList cors_origins;  /* web pages of other origins that may use it */
     /* limits */
     int64_t workers;          /* simulations at once */
     int64_t max_upload_mib;   /* an uploaded file */

@@ -144,6 +144,7 @@ void api_write_job(JsonWriter *json, const char *key, const Job *job, JobForm fo
     json_write_text(json, "name", job->name);
     json_write_text(json, "model", job->model);
     json_write_text(json, "animation", job->animation[0] ? job->animation : NULL);
+    json_write_text(json, "owner", job->owner[0] ? job->owner : NULL);
     json_write_int(json, "priority", job->priority);
     json_write_raw(json, "tags", job->tags);
     json_write_bool(json, "cached", job->is_cached);

@@ -108,6 +108,7 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, const 
                .passed = -1,
                .reason = "",
                .idempotency_key = idempotency_key(request),
+               .owner = request->bearer.name,
                .body_sha256 = hash};
     if (!job.body)
         return error_set(err, STATUS_NO_MEMORY, "no room for the job");
@@ -119,6 +120,7 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, const 
     command->tag_count = spec->tag_count;
     command->use_cache = spec->use_cache;
     command->max_queued = (int)app->config->max_queued;
+    command->owner_queued = (int)request->bearer.limits.queued;
     if (store_execute(app->store, command, err) == STATUS_LIMIT)
         request->response.problem = PROBLEM_BUSY;
     return err->status;
@@ -152,7 +154,8 @@ static Status answer_again(App *app, Request *request, Response *response, Error
     if (strlen(key) > IDEMPOTENCY_KEY_MAX)
         return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
                           "Idempotency-Key must have at most %d bytes", IDEMPOTENCY_KEY_MAX);
-    if (store_find_job_by_idempotency(app->store, key, &request->arena, &job, err)) {
+    if (store_find_job_by_idempotency(app->store, request->bearer.name, key, &request->arena, &job,
+                                      err)) {
         Status status = err->status;
 
         if (status == STATUS_NOT_FOUND)
@@ -222,6 +225,7 @@ static Status list_jobs(App *app, Request *request, Response *response, Error *e
     JobTagRow tag[JOB_FILTER_TAGS];
     JobFilter filter = {.state = request_query(request, "state"),
                         .model = request_query(request, "model"),
+                        .owner = request_query(request, "owner"),
                         .tag = tag};
     JobList list;
 

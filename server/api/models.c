@@ -34,6 +34,7 @@ static void write_asset(JsonWriter *json, const char *key, const Asset *asset)
     json_write_int(json, "size", asset->size);
     json_write_double(json, "unit", asset->unit);
     json_write_text(json, "up", asset->is_z_up ? "z" : "y");
+    json_write_text(json, "owner", asset->owner && asset->owner[0] ? asset->owner : NULL);
     api_write_time(json, "created", asset->created);
     if (asset->summary && asset->summary[0])
         json_write_raw(json, "summary", asset->summary);
@@ -96,7 +97,10 @@ static Status read_file(App *app, Request *request, Asset *asset, RigEntry **out
 static Status add_asset(App *app, Request *request, Asset *asset, Response *response, Error *err)
 {
     RigEntry *entry = NULL;
-    Command command = {.kind = COMMAND_INSERT_ASSET, .asset = asset, .upload = &request->upload};
+    Command command = {.kind = COMMAND_INSERT_ASSET,
+                       .asset = asset,
+                       .upload = &request->upload,
+                       .owner_bytes = request->bearer.limits.upload_mib << 20};
 
     if (read_file(app, request, asset, &entry, err))
         return err->status;
@@ -112,12 +116,24 @@ static Status add_asset(App *app, Request *request, Asset *asset, Response *resp
     return STATUS_OK;
 }
 
+/* It is in use again: its time of being kept begins anew. */
+static Status touch_asset(App *app, const char *id, Error *err)
+{
+    Command command = {.kind = COMMAND_TOUCH_ASSET};
+
+    (void)snprintf(command.id, sizeof command.id, "%s", id);
+    return store_execute(app->store, &command, err);
+}
+
 /* POST /v1/models, /v1/animations: take a file. 201 with the summary, 200 when the same bytes with
  * the same options are there already. The file is durable before the answer. */
 static Status post_asset(App *app, Request *request, Response *response, Error *err)
 {
     AssetKind kind = kind_of(request);
-    Asset asset = {.kind = kind, .size = request->upload.size, .created = time_now_ms()};
+    Asset asset = {.kind = kind,
+                   .size = request->upload.size,
+                   .owner = request->bearer.name,
+                   .created = time_now_ms()};
     char id[ASSET_ID_SIZE];
 
     if (read_import(request, &asset, err))
@@ -134,6 +150,8 @@ static Status post_asset(App *app, Request *request, Response *response, Error *
     if (status == STATUS_NOT_FOUND) {
         *err = (Error){0};
         status = add_asset(app, request, &asset, response, err);
+    } else if (!status) {
+        status = touch_asset(app, id, err);
     }
     if (status)
         return status;

@@ -61,7 +61,10 @@ const CliCommand token_command = {
                    "read (look at\n"
                    "everything), submit (upload, and work with jobs too) or admin (remove models "
                    "too). A server\n"
-                   "reads its file when it starts: bakehouse serve --token-file FILE.",
+                   "reads its file (bakehouse serve --token-file FILE) when it starts and on "
+                   "SIGHUP. Limits of a\n"
+                   "token's own stand behind its hash: requests=N (a second) queued=N "
+                   "upload-mib=N.",
     .operand_min = 3,
     .operand_max = 3,
     .option = options,

@@ -216,30 +216,60 @@ static void begin_upload(App *app, Request *request)
     }
 }
 
-/* Does the request's token allow the route? */
-static bool is_allowed(const App *app, Request *request)
+/* Who asks, by the Authorization header. */
+static Bearer find_bearer(const App *app, const Request *request)
 {
     const char *header = request_header(request, "Authorization");
-    Access wanted = request->route->access;
-    Access access = ACCESS_OPEN;
     static const char scheme[] = "Bearer ";
 
-    if (!app->tokens || wanted == ACCESS_OPEN)
+    if (!app->tokens)
+        return (Bearer){.access = ACCESS_ADMIN};
+    if (!header || strncasecmp(header, scheme, sizeof scheme - 1) != 0)
+        return (Bearer){.access = ACCESS_NONE};
+    return tokens_find(app->tokens, header + sizeof scheme - 1);
+}
+
+static void refuse_unknown(Request *request)
+{
+    error_set(&request->err, STATUS_INVALID,
+              request_header(request, "Authorization")
+                  ? "the token is not one of this server's"
+                  : "this server wants a token: Authorization: Bearer TOKEN");
+    refuse(request, PROBLEM_UNAUTHORIZED);
+    response_header(&request->response, "WWW-Authenticate", "Bearer realm=\"bakehouse\"");
+}
+
+/* Too many requests of one token. */
+static void refuse_haste(Request *request, int seconds)
+{
+    error_set(&request->err, STATUS_LIMIT,
+              "more than %" PRId64 " requests a second of the token \"%s\"",
+              request->bearer.limits.requests, request->bearer.name);
+    request->response.retry_after = seconds;
+    refuse(request, PROBLEM_BUSY);
+}
+
+/* Does the request's token allow the route, now? */
+static bool is_allowed(const App *app, Request *request)
+{
+    Access wanted = request->route->access;
+
+    request->bearer = find_bearer(app, request);
+    if (wanted == ACCESS_OPEN)
         return true;
-    if (header && strncasecmp(header, scheme, sizeof scheme - 1) == 0)
-        access = tokens_access(app->tokens, header + sizeof scheme - 1);
-    if (access >= wanted)
-        return true;
-    if (access == ACCESS_OPEN) {
-        error_set(&request->err, STATUS_INVALID,
-                  header ? "the token is not one of this server's"
-                         : "this server wants a token: Authorization: Bearer TOKEN");
-        refuse(request, PROBLEM_UNAUTHORIZED);
-        response_header(&request->response, "WWW-Authenticate", "Bearer realm=\"bakehouse\"");
+    if (request->bearer.access == ACCESS_NONE) {
+        refuse_unknown(request);
         return false;
     }
+    int seconds = app->tokens ? tokens_admit(app->tokens, &request->bearer, request->began_ns) : 0;
+    if (seconds) {
+        refuse_haste(request, seconds);
+        return false;
+    }
+    if (wanted != ACCESS_NONE && request->bearer.access >= wanted)
+        return true;
     error_set(&request->err, STATUS_INVALID, "this needs a token of the role %s, yours has %s",
-              access_name(wanted), access_name(access));
+              access_name(wanted), access_name(request->bearer.access));
     refuse(request, PROBLEM_FORBIDDEN);
     return false;
 }

@@ -60,6 +60,7 @@ struct Response {
     int code;            /* 0: 200 */
     const char *type;    /* media type */
     ProblemKind problem; /* where a failure is not what its status says */
+    int retry_after;     /* seconds; 0: what the problem says */
     const Faults *faults;
     int header_count;
     ResponseHeader header[RESPONSE_HEADERS_MAX];
@@ -93,6 +94,7 @@ struct Request {
     ByteWriter body;
     Upload upload;
     bool is_upload_counted;
+    Bearer bearer;     /* who asks */
     int64_t received;  /* bytes of the body */
     int64_t discarded; /* bytes of a body that has been refused */
     RequestState state;

@@ -59,7 +59,7 @@ void response_problem(Request *request, ProblemKind kind)
 {
     Response *response = &request->response;
     const Faults *faults = response->faults;
-    int retry = problem_retry_after(kind);
+    int retry = response->retry_after ? response->retry_after : problem_retry_after(kind);
 
     response_close(response);
     *response = (Response){.file = -1, .code = problem_code(kind)};

@@ -2,26 +2,38 @@
 
 #include "base/hash.h"
 
+#include <uv.h>
+
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-enum { TOKENS_MAX = 4096, LINE_MAX_SIZE = 512, RANDOM_BYTES = 32 };
+enum { TOKENS_MAX = 4096, LINE_MAX_SIZE = 512, RANDOM_BYTES = 32, BURST_SECONDS = 2 };
 
 typedef struct Token {
-    Access role;
+    Bearer bearer;
     char hash[SHA256_HEX_SIZE];
+    double level; /* requests it may make at once */
+    int64_t drawn_ns;
 } Token;
 
-struct Tokens {
+typedef struct Table {
     int count;
     Token token[TOKENS_MAX];
+} Table;
+
+struct Tokens {
+    const char *path;
+    TokenLimits limits;
+    uv_mutex_t mutex; /* guards the table and what it points to */
+    Table *table;
 };
 
-static const char *const role_name[ACCESS_COUNT] = {"open", "read", "submit", "admin"};
+static const char *const role_name[ACCESS_COUNT] = {"no", "open", "read", "submit", "admin"};
 
 Access access_find(const char *role)
 {
@@ -82,85 +94,209 @@ Status token_line(const char *token, Access role, const char *name, char out[TOK
     return STATUS_OK;
 }
 
-/* One line into the next token; an empty one and a remark are none. */
-static Status read_line(Tokens *tokens, const char *line, const char *path, int number, Error *err)
-{
-    char role[16], name[TOKEN_NAME_MAX + 2], hash[SHA256_HEX_SIZE + 1], rest[2];
-    int found = sscanf(line, "%15s %65s %65s %1s", role, name, hash, rest);
+static const struct {
+    const char *name;
+    size_t offset;
+    int64_t max;
+} limit_option[] = {
+    {"requests=", offsetof(TokenLimits, requests), 1000000},
+    {"queued=", offsetof(TokenLimits, queued), 10000000},
+    {"upload-mib=", offsetof(TokenLimits, upload_mib), 1LL << 30},
+};
 
-    if (found <= 0 || role[0] == '#')
+/* "queued=100". */
+static bool read_limit(const char *word, TokenLimits *out)
+{
+    for (size_t i = 0; i < sizeof limit_option / sizeof limit_option[0]; i++) {
+        size_t length = strlen(limit_option[i].name);
+        char *end = NULL;
+
+        if (strncmp(word, limit_option[i].name, length) != 0)
+            continue;
+        long long value = strtoll(word + length, &end, 10);
+        if (end == word + length || *end || value < 0 || value > limit_option[i].max)
+            return false;
+        *(int64_t *)((char *)out + limit_option[i].offset) = value;
+        return true;
+    }
+    return false;
+}
+
+static bool is_hash(const char *text)
+{
+    return strlen(text) == SHA256_HEX_SIZE - 1 &&
+           strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
+}
+
+/* The words of a line into a token; false where they are not as they must be. */
+static bool read_words(char *line, Token *out)
+{
+    static const char blank[] = " \t\r\n";
+    char *rest = NULL;
+    const char *role = strtok_r(line, blank, &rest);
+    const char *name = strtok_r(NULL, blank, &rest);
+    const char *hash = strtok_r(NULL, blank, &rest);
+
+    if (!hash || access_find(role) == ACCESS_COUNT || !is_name(name) || !is_hash(hash))
+        return false;
+    out->bearer.access = access_find(role);
+    (void)snprintf(out->bearer.name, sizeof out->bearer.name, "%s", name);
+    memcpy(out->hash, hash, SHA256_HEX_SIZE);
+    for (const char *word = strtok_r(NULL, blank, &rest); word; word = strtok_r(NULL, blank, &rest))
+        if (!read_limit(word, &out->bearer.limits))
+            return false;
+    return true;
+}
+
+/* One line into the next token; an empty one and a remark are none. */
+static Status read_line(const Tokens *tokens, Table *table, char *line, int number, Error *err)
+{
+    const char *first = line + strspn(line, " \t\r\n");
+
+    if (!*first || *first == '#')
         return STATUS_OK;
-    if (found != 3 || access_find(role) == ACCESS_COUNT || !is_name(name) ||
-        strlen(hash) != SHA256_HEX_SIZE - 1 ||
-        strspn(hash, "0123456789abcdef") != SHA256_HEX_SIZE - 1)
+    if (table->count == TOKENS_MAX)
+        return error_set(err, STATUS_LIMIT, "\"%s\" has more than %d tokens", tokens->path,
+                         TOKENS_MAX);
+    Token *token = &table->token[table->count];
+    *token = (Token){.bearer.limits = tokens->limits};
+    if (!read_words(line, token))
         return error_set(err, STATUS_INVALID,
-                         "\"%s\", line %d: must be read, submit or admin, a name and the token's "
-                         "SHA-256 (see bakehouse token)",
-                         path, number);
-    if (tokens->count == TOKENS_MAX)
-        return error_set(err, STATUS_LIMIT, "\"%s\" has more than %d tokens", path, TOKENS_MAX);
-    Token *token = &tokens->token[tokens->count++];
-    token->role = access_find(role);
-    memcpy(token->hash, hash, SHA256_HEX_SIZE);
+                         "\"%s\", line %d: must be read, submit or admin, a name, the token's "
+                         "SHA-256 (see bakehouse token), and limits: requests=N, queued=N, "
+                         "upload-mib=N",
+                         tokens->path, number);
+    table->count++;
     return STATUS_OK;
 }
 
-static Status read_lines(FILE *file, const char *path, Tokens *tokens, Error *err)
+static Status read_lines(const Tokens *tokens, FILE *file, Table *table, Error *err)
 {
     char line[LINE_MAX_SIZE];
 
     for (int number = 1; fgets(line, sizeof line, file); number++) {
         if (strlen(line) == sizeof line - 1)
-            return error_set(err, STATUS_INVALID, "\"%s\", line %d: is too long", path, number);
-        if (read_line(tokens, line, path, number, err))
+            return error_set(err, STATUS_INVALID, "\"%s\", line %d: is too long", tokens->path,
+                             number);
+        if (read_line(tokens, table, line, number, err))
             return err->status;
     }
     if (ferror(file))
-        return error_set(err, STATUS_IO, "could not read \"%s\"", path);
-    if (!tokens->count)
+        return error_set(err, STATUS_IO, "could not read \"%s\"", tokens->path);
+    if (!table->count)
         return error_set(err, STATUS_INVALID, "\"%s\" has no tokens: nobody could use the server",
-                         path);
+                         tokens->path);
     return STATUS_OK;
 }
 
-Status tokens_read(const char *path, Tokens **out, Error *err)
+Status tokens_reload(Tokens *tokens, Error *err)
+{
+    Table *table = calloc(1, sizeof *table);
+    char text[128];
+
+    if (!table)
+        return error_set(err, STATUS_NO_MEMORY, "no room for tokens");
+    FILE *file = fopen(tokens->path, "re");
+    if (!file)
+        error_set(err, STATUS_INVALID, "could not read the tokens in \"%s\": %s", tokens->path,
+                  strerror_r(errno, text, sizeof text));
+    if (file && !read_lines(tokens, file, table, err)) {
+        uv_mutex_lock(&tokens->mutex);
+        Table *before = tokens->table;
+        tokens->table = table;
+        uv_mutex_unlock(&tokens->mutex);
+        table = before;
+    }
+    if (file)
+        (void)fclose(file);
+    free(table);
+    return err->status;
+}
+
+Status tokens_open(const char *path, const TokenLimits *limits, Tokens **out, Error *err)
 {
     Tokens *tokens = calloc(1, sizeof *tokens);
-    char text[128];
 
     if (!tokens)
         return error_set(err, STATUS_NO_MEMORY, "no room for tokens");
-    FILE *file = fopen(path, "re");
-    if (!file)
-        error_set(err, STATUS_INVALID, "could not read the tokens in \"%s\": %s", path,
-                  strerror_r(errno, text, sizeof text));
-    bool is_read = file && !read_lines(file, path, tokens, err);
-    if (file)
-        (void)fclose(file);
-    if (is_read)
-        *out = tokens;
+    tokens->path = path;
+    tokens->limits = *limits;
+    (void)uv_mutex_init(&tokens->mutex);
+    if (tokens_reload(tokens, err))
+        tokens_close(tokens);
     else
-        free(tokens);
+        *out = tokens;
     return err->status;
 }
 
 void tokens_close(Tokens *tokens)
 {
+    if (!tokens)
+        return;
+    uv_mutex_destroy(&tokens->mutex);
+    free(tokens->table);
     free(tokens);
 }
 
-Access tokens_access(const Tokens *tokens, const char *token)
+int tokens_count(Tokens *tokens)
+{
+    uv_mutex_lock(&tokens->mutex);
+    int count = tokens->table->count;
+    uv_mutex_unlock(&tokens->mutex);
+    return count;
+}
+
+Bearer tokens_find(Tokens *tokens, const char *token)
 {
     char hash[SHA256_HEX_SIZE];
-    Access access = ACCESS_OPEN;
+    Bearer bearer = {.access = ACCESS_NONE};
 
     sha256_of((Bytes){(const uint8_t *)token, strlen(token)}, hash);
-    for (int i = 0; i < tokens->count; i++) {
+    uv_mutex_lock(&tokens->mutex);
+    const Table *table = tokens->table;
+    for (int i = 0; i < table->count; i++) {
         unsigned difference = 0;
 
         for (int j = 0; j < SHA256_HEX_SIZE - 1; j++)
-            difference |= (unsigned)(hash[j] ^ tokens->token[i].hash[j]);
-        access = difference ? access : tokens->token[i].role;
+            difference |= (unsigned)(hash[j] ^ table->token[i].hash[j]);
+        if (!difference)
+            bearer = table->token[i].bearer;
     }
-    return access;
+    uv_mutex_unlock(&tokens->mutex);
+    return bearer;
+}
+
+/* The bucket holds two seconds of requests and fills steadily; all tokens of one name share it. */
+static int draw(Token *token, int64_t now_ns)
+{
+    double rate = (double)token->bearer.limits.requests;
+    double full = BURST_SECONDS * rate;
+
+    token->level += rate * (double)(now_ns - token->drawn_ns) * 1e-9;
+    if (token->level > full || token->drawn_ns == 0)
+        token->level = full;
+    token->drawn_ns = now_ns;
+    if (token->level < 1.0)
+        return (int)((1.0 - token->level) / rate) + 1;
+    token->level -= 1.0;
+    return 0;
+}
+
+int tokens_admit(Tokens *tokens, const Bearer *bearer, int64_t now_ns)
+{
+    int seconds = 0;
+
+    if (bearer->limits.requests == 0)
+        return 0;
+    uv_mutex_lock(&tokens->mutex);
+    for (int i = 0; i < tokens->table->count; i++) {
+        Token *token = &tokens->table->token[i];
+
+        if (strcmp(token->bearer.name, bearer->name) == 0) {
+            seconds = token->bearer.limits.requests ? draw(token, now_ns) : 0;
+            break;
+        }
+    }
+    uv_mutex_unlock(&tokens->mutex);
+    return seconds;
 }

@@ -23,7 +23,7 @@ struct Loop {
     uv_loop_t uv;
     uv_async_t inbox;
     uv_timer_t timer;
-    uv_signal_t terminate, interrupt;
+    uv_signal_t terminate, interrupt, hang_up;
     uv_thread_t thread;
     bool has_thread;
 
@@ -47,6 +47,8 @@ struct Loop {
     bool is_claiming, may_wait; /* a claim is on its way; more jobs may wait behind it */
     bool is_draining, was_hurried;
     int64_t drain_began_ns, beaten_ns, swept_ns, polled_ns, pruned_ns;
+    Task reload;
+    bool is_reloading;
     Command beat, sweep, prune;
     atomic_bool is_beating, is_sweeping, is_pruning;
 
@@ -495,6 +497,36 @@ static void take_signal(uv_signal_t *signal, int number)
     loop_request_stop(signal->data);
 }
 
+/* On the pool: a file is read. */
+static void reload_tokens(Task *task)
+{
+    struct App *app = task->loop->app;
+    Error err = {0};
+
+    if (tokens_reload(app->tokens, &err))
+        log_event(LOG_ERROR, "tokens.kept", "message=%s", log_quote(err.message).text);
+    else
+        log_event(LOG_INFO, "tokens.read", "count=%d", tokens_count(app->tokens));
+}
+
+static void finish_reload(Task *task)
+{
+    task->loop->is_reloading = false;
+}
+
+static void take_hang_up(uv_signal_t *signal, int number)
+{
+    Loop *loop = signal->data;
+
+    (void)number;
+    if (!loop->app->tokens || loop->is_reloading || loop->is_draining)
+        return;
+    loop->is_reloading = true;
+    loop->reload =
+        (Task){.length = TASK_SHORT, .run = reload_tokens, .finished = finish_reload, .loop = loop};
+    queue_tasks(loop, &loop->reload);
+}
+
 static void run_loop(void *loop_)
 {
     Loop *loop = loop_;
@@ -513,13 +545,16 @@ Status loop_open(struct App *app, Loop **out, Error *err)
     (void)uv_cond_init(&loop->changed);
     int code = uv_loop_init(&loop->uv);
     if (code == 0) {
-        loop->inbox.data = loop->timer.data = loop->terminate.data = loop->interrupt.data = loop;
+        loop->inbox.data = loop->timer.data = loop;
+        loop->terminate.data = loop->interrupt.data = loop->hang_up.data = loop;
         (void)uv_timer_init(&loop->uv, &loop->timer);
         (void)uv_timer_start(&loop->timer, tick, TICK_MS, TICK_MS);
         (void)uv_signal_init(&loop->uv, &loop->terminate);
         (void)uv_signal_start(&loop->terminate, take_signal, SIGTERM);
         (void)uv_signal_init(&loop->uv, &loop->interrupt);
         (void)uv_signal_start(&loop->interrupt, take_signal, SIGINT);
+        (void)uv_signal_init(&loop->uv, &loop->hang_up);
+        (void)uv_signal_start(&loop->hang_up, take_hang_up, SIGHUP);
         code = uv_async_init(&loop->uv, &loop->inbox, read_inbox);
     }
     if (code == 0) {

@@ -84,9 +84,47 @@ static Status drop_result(Store *store, int64_t result, Error *err)
 
 /* --- assets --- */
 
+static int64_t query_number(Query *query, Error *err)
+{
+    int64_t number = query_step(query, err) ? query_int(query, 0) : 0;
+
+    query_end(query);
+    return number;
+}
+
+/* Would the owner store more than it may? */
+static Status check_owned_bytes(Store *store, const Command *command, Error *err)
+{
+    const Asset *asset = command->asset;
+    Query query = query_begin(store->writer, QUERY_COUNT_OWNED_BYTES);
+
+    query_bind_text(&query, asset->owner);
+    int64_t stored = query_number(&query, err);
+    if (!err->status && command->owner_bytes && stored + asset->size > command->owner_bytes)
+        error_set(
+            err, STATUS_LIMIT,
+            "the token \"%s\" may store %lld MiB of files (upload-mib), it has %lld MiB, this "
+            "one has %lld",
+            asset->owner, (long long)command->owner_bytes >> 20, (long long)stored >> 20,
+            (long long)asset->size >> 20);
+    return err->status;
+}
+
+static Status touch_asset(Store *store, Command *command, Error *err)
+{
+    Query query = query_begin(store->writer, QUERY_TOUCH_ASSET);
+
+    query_bind_int(&query, time_now_ms());
+    query_bind_text(&query, command->id);
+    return query_run(&query, NULL, err);
+}
+
 static Status insert_asset(Store *store, Command *command, Error *err)
 {
     const Asset *asset = command->asset;
+
+    if (check_owned_bytes(store, command, err))
+        return err->status;
     Query query = query_begin(store->writer, QUERY_INSERT_ASSET);
     int changed = 0;
 
@@ -100,6 +138,7 @@ static Status insert_asset(Store *store, Command *command, Error *err)
     query_bind_int(&query, asset->is_z_up);
     query_bind_text(&query, asset->summary);
     query_bind_int(&query, asset->created);
+    query_bind_text(&query, asset->owner);
     if (query_run(&query, &changed, err))
         return err->status;
     command->was_new = changed != 0;
@@ -162,13 +201,37 @@ static int64_t find_result(Store *store, Job *job, char *reason, size_t size, Er
     return result;
 }
 
-static int64_t count_queued(Store *store, Error *err)
+/* May one more job wait, of all and of its owner? */
+static Status check_queue(Store *store, const Command *command, Error *err)
 {
-    Query query = query_begin(store->writer, QUERY_COUNT_QUEUED);
-    int64_t count = query_step(&query, err) ? query_int(&query, 0) : 0;
+    Query all = query_begin(store->writer, QUERY_COUNT_QUEUED);
 
-    query_end(&query);
-    return count;
+    if (query_number(&all, err) >= command->max_queued && !err->status)
+        return error_set(err, STATUS_LIMIT, "%d jobs wait already", command->max_queued);
+    if (err->status || !command->owner_queued)
+        return err->status;
+    Query own = query_begin(store->writer, QUERY_COUNT_QUEUED_OF_OWNER);
+    query_bind_text(&own, command->job->owner);
+    if (query_number(&own, err) >= command->owner_queued && !err->status)
+        return error_set(err, STATUS_LIMIT, "%d jobs of the token \"%s\" wait already (queued)",
+                         command->owner_queued, command->job->owner);
+    return err->status;
+}
+
+/* The job's files are in use from now on. */
+static Status touch_assets(Store *store, const Job *job, Error *err)
+{
+    const char *const id[] = {job->model, job->animation};
+
+    for (int i = 0; i < 2; i++) {
+        Query query = query_begin(store->writer, QUERY_TOUCH_ASSET);
+
+        query_bind_int(&query, job->created);
+        query_bind_text(&query, id[i]);
+        if (query_run(&query, NULL, err))
+            return err->status;
+    }
+    return STATUS_OK;
 }
 
 static Status insert_row(Store *store, const Job *job, int64_t result, Error *err)
@@ -211,6 +274,7 @@ static Status insert_row(Store *store, const Job *job, int64_t result, Error *er
     query_bind_text(&query, job->idempotency_key[0] ? job->idempotency_key : NULL);
     query_bind_text(&query, job->body_sha256);
     query_bind_text(&query, job->used);
+    query_bind_text(&query, job->owner);
     return query_run(&query, NULL, err);
 }
 
@@ -236,10 +300,11 @@ static Status insert_job(Store *store, Command *command, Error *err)
 
     if (err->status)
         return err->status;
-    if (!result && count_queued(store, err) >= command->max_queued && !err->status)
-        return error_set(err, STATUS_LIMIT, "%d jobs wait already", command->max_queued);
+    if (!result && check_queue(store, command, err))
+        return err->status;
     job.reason = reason;
-    if (err->status || insert_row(store, &job, result, err) || insert_tags(store, command, err))
+    if (insert_row(store, &job, result, err) || insert_tags(store, command, err) ||
+        touch_assets(store, &job, err))
         return err->status;
     command->was_new = true;
     command->is_cached = result != 0;
@@ -594,6 +659,7 @@ void command_run(Store *store, Command *command)
 {
     static Status (*const run[COMMAND_KIND_COUNT])(Store *, Command *, Error *) = {
         [COMMAND_INSERT_ASSET] = insert_asset,
+        [COMMAND_TOUCH_ASSET] = touch_asset,
         [COMMAND_DELETE_ASSET] = delete_asset,
         [COMMAND_INSERT_JOB] = insert_job,
         [COMMAND_CANCEL_JOB] = cancel_job,

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASSET_COLUMNS "seq, kind, id, name, format, sha256, size, unit, is_z_up, created"
+#define ASSET_COLUMNS "seq, kind, id, name, format, sha256, size, unit, is_z_up, created, owner"
 #define JOB_COLUMNS                                                                                \
     "job.seq, job.id, job.state, job.name, job.model, job.animation, job.key, job.tags, "          \
     "job.priority, job.is_cached, job.is_kept, job.attempt, job.crashes, job.is_cancelling, "      \
     "job.heartbeat, job.frame_count, job.frames, job.progress, job.created, job.started, "         \
     "job.finished, job.error_status, job.error, job.passed, job.reason, result.job, "              \
     "result.attempt, result.is_complete, result.size, result.sha256, result.seconds, "             \
-    "result.simulated, job.body_sha256, result.measured, CASE job.state WHEN 'queued' THEN "       \
+    "result.simulated, job.body_sha256, result.measured, job.owner, CASE job.state WHEN 'queued' " \
+    "THEN "                                                                                        \
     "(SELECT count(*) FROM "                                                                       \
     "job AS other WHERE other.state = 'queued' AND (other.priority > job.priority OR "             \
     "(other.priority = job.priority AND other.seq <= job.seq))) ELSE 0 END"
@@ -28,8 +29,11 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_RELEASE] = "RELEASE command",
     [QUERY_REVERT] = "ROLLBACK TO command",
     [QUERY_INSERT_ASSET] =
-        "INSERT INTO asset (kind, id, name, format, sha256, size, unit, is_z_up, summary, created) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO asset (kind, id, name, format, sha256, size, unit, is_z_up, summary, "
+        "created, owner, used) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10) "
+        "ON CONFLICT (id) DO NOTHING",
+    [QUERY_TOUCH_ASSET] = "UPDATE asset SET used = max(used, ?) WHERE id = ?",
+    [QUERY_COUNT_OWNED_BYTES] = "SELECT coalesce(sum(size), 0) FROM asset WHERE owner = ?",
     [QUERY_FIND_ASSET] = "SELECT " ASSET_COLUMNS ", summary FROM asset WHERE kind = ? AND id = ?",
     [QUERY_LIST_ASSETS] = "SELECT " ASSET_COLUMNS ", '' FROM asset WHERE kind = ? AND seq < ? "
                           "ORDER BY seq DESC LIMIT ?",
@@ -39,8 +43,8 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_INSERT_JOB] =
         "INSERT INTO job (id, state, name, model, animation, key, body, canonical, tags, priority, "
         "is_cached, is_kept, frame_count, frames, progress, created, started, finished, passed, "
-        "reason, result, idempotency_key, body_sha256, used) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "reason, result, idempotency_key, body_sha256, used, owner) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [QUERY_INSERT_TAG] = "INSERT INTO tag (job, key, value) VALUES (?, ?, ?)",
     [QUERY_FIND_RESULT_BY_KEY] =
         "SELECT result.id, result.frames, job.passed, job.reason FROM result JOIN job ON "
@@ -50,14 +54,23 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_FIND_JOB] = "SELECT " JOB_COLUMNS ", job.body, job.canonical, job.used FROM " JOB_TABLES
                        " WHERE job.id = ?",
     [QUERY_FIND_JOB_BY_IDEMPOTENCY] =
-        "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES " WHERE job.idempotency_key = ?",
+        "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES " WHERE job.owner = ? AND "
+        "job.idempotency_key = ?",
     [QUERY_LIST_JOBS] =
         "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES
         " WHERE (?1 IS NULL OR job.state = ?1) AND (?2 IS NULL OR job.model = ?2) "
-        "AND job.seq < ?3 AND " HAS_TAG("?5", "?6") " AND " HAS_TAG("?7", "?8") " AND " HAS_TAG(
-            "?9", "?10") " AND " HAS_TAG("?11", "?12") " ORDER BY job.seq DESC LIMIT ?4",
+        "AND (?13 IS NULL OR job.owner = ?13) AND job.seq < ?3 AND " HAS_TAG(
+            "?5",
+            "?6") " AND " HAS_TAG("?7",
+                                  "?8") " AND " HAS_TAG("?9",
+                                                        "?10") " AND " HAS_TAG("?11",
+                                                                               "?12") " ORDER BY "
+                                                                                      "job.seq "
+                                                                                      "DESC LIMIT "
+                                                                                      "?4",
     [QUERY_COUNT_JOBS] = "SELECT state, count(*) FROM job GROUP BY state",
     [QUERY_COUNT_QUEUED] = "SELECT count(*) FROM job WHERE state = 'queued'",
+    [QUERY_COUNT_QUEUED_OF_OWNER] = "SELECT count(*) FROM job WHERE state = 'queued' AND owner = ?",
     [QUERY_CANCEL_QUEUED] = "UPDATE job SET state = 'cancelled', finished = ? WHERE id = ? AND "
                             "state = 'queued'",
     [QUERY_CANCEL_RUNNING] = "UPDATE job SET is_cancelling = 1 WHERE id = ? AND state = 'running' "
@@ -71,7 +84,7 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_DELETE_RESULT] = "DELETE FROM result WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM job "
                             "WHERE job.result = ?1) RETURNING job, attempt",
     [QUERY_CLAIM_JOB] =
-        "UPDATE job SET state = 'running', owner = ?1, attempt = attempt + 1, heartbeat = ?2, "
+        "UPDATE job SET state = 'running', runner = ?1, attempt = attempt + 1, heartbeat = ?2, "
         "started = ?2, finished = NULL, is_cancelling = 0, frames = 0, progress = 0, error = NULL, "
         "error_status = NULL, passed = NULL, reason = '' WHERE seq = (SELECT seq FROM job WHERE "
         "state = 'queued' ORDER BY priority DESC, seq LIMIT 1) "
@@ -86,7 +99,7 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_FINISH_JOB] =
         "UPDATE job SET state = ?, finished = ?, error_status = ?, error = ?, frames = ?, "
         "progress = CASE WHEN ?1 = 'done' THEN 1.0 ELSE progress END, passed = ?, reason = ?, key "
-        "= coalesce(nullif(?, ''), key), owner = NULL, is_cancelling = 0 WHERE id = ? AND attempt "
+        "= coalesce(nullif(?, ''), key), runner = NULL, is_cancelling = 0 WHERE id = ? AND attempt "
         "= ? AND state = 'running'",
     [QUERY_FINISH_RESULT] = "UPDATE result SET is_complete = ?, frames = ?, size = ?, sha256 = ?, "
                             "seconds = ?, simulated = ?, key = coalesce(nullif(?, ''), key), "
@@ -97,18 +110,19 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
                              "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
     [QUERY_RELEASE_JOB] =
         "UPDATE job SET state = CASE is_cancelling WHEN 1 THEN 'cancelled' ELSE 'queued' END, "
-        "owner = NULL, started = NULL, finished = CASE is_cancelling WHEN 1 THEN ? END WHERE id = "
+        "runner = NULL, started = NULL, finished = CASE is_cancelling WHEN 1 THEN ? END WHERE id = "
         "? AND attempt = ? AND state = 'running' RETURNING state",
-    [QUERY_HEARTBEAT] = "UPDATE job SET heartbeat = ? WHERE state = 'running' AND owner = ?",
+    [QUERY_HEARTBEAT] = "UPDATE job SET heartbeat = ? WHERE state = 'running' AND runner = ?",
     // a job that was being cancelled is not run again; one that kills its server is not run for
     // ever
     [QUERY_SWEEP] =
-        "UPDATE job SET crashes = crashes + 1, owner = NULL, state = CASE WHEN is_cancelling = 1 "
+        "UPDATE job SET crashes = crashes + 1, runner = NULL, state = CASE WHEN is_cancelling = 1 "
         "THEN 'cancelled' WHEN crashes + 1 >= ?1 THEN 'failed' ELSE 'queued' END, finished = CASE "
         "WHEN is_cancelling = 1 OR crashes + 1 >= ?1 THEN ?2 END, error_status = CASE WHEN "
         "is_cancelling = 0 AND crashes + 1 >= ?1 THEN 'io' END, error = CASE WHEN is_cancelling = "
         "0 AND crashes + 1 >= ?1 THEN 'the server stopped ' || (crashes + 1) || ' times while this "
-        "job ran' END, is_cancelling = 0 WHERE state = 'running' AND (owner IS NOT ?3 OR heartbeat "
+        "job ran' END, is_cancelling = 0 WHERE state = 'running' AND (runner IS NOT ?3 OR "
+        "heartbeat "
         "< ?4) RETURNING id, state, attempt",
     [QUERY_UPDATE_RESULT] = "UPDATE result SET size = ?, frames = ? WHERE job = ? AND attempt = ?",
     [QUERY_LIST_INTERRUPTED] = "SELECT id, attempt FROM job WHERE state = 'running'",

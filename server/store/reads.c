@@ -23,7 +23,8 @@ static void read_asset(const Query *query, Arena *arena, Asset *out)
         .unit = query_double(query, 7),
         .is_z_up = query_int(query, 8) != 0,
         .created = query_int(query, 9),
-        .summary = query_text(query, 10, arena),
+        .owner = query_text(query, 10, arena),
+        .summary = query_text(query, 11, arena),
     };
 }
 
@@ -131,22 +132,26 @@ static void read_job(const Query *query, Arena *arena, Job *out)
         .simulated = query_double(query, 31),
         .body_sha256 = query_text(query, 32, arena),
         .measured = query_text(query, 33, arena),
-        .position = (int)query_int(query, 34),
-        .body = query_text(query, 35, arena),
-        .canonical = query_text(query, 36, arena),
-        .used = query_text(query, 37, arena),
+        .owner = query_text(query, 34, arena),
+        .position = (int)query_int(query, 35),
+        .body = query_text(query, 36, arena),
+        .canonical = query_text(query, 37, arena),
+        .used = query_text(query, 38, arena),
         .idempotency_key = "",
     };
 }
 
-static Status find_job_by(Store *store, QueryKind kind, const char *value, Arena *arena, Job *out,
-                          Error *err)
+/* `owner` NULL: the statement has no such parameter. */
+static Status find_job_by(Store *store, QueryKind kind, const char *owner, const char *value,
+                          Arena *arena, Job *out, Error *err)
 {
     Connection *connection = reader_take(store, err);
 
     if (!connection)
         return err->status;
     Query query = query_begin(connection, kind);
+    if (owner)
+        query_bind_text(&query, owner);
     query_bind_text(&query, value);
     bool was_found = query_step(&query, err);
     if (was_found)
@@ -156,15 +161,15 @@ static Status find_job_by(Store *store, QueryKind kind, const char *value, Arena
 
 Status store_find_job(Store *store, const char *id, Arena *arena, Job *out, Error *err)
 {
-    if (find_job_by(store, QUERY_FIND_JOB, id, arena, out, err) == STATUS_NOT_FOUND)
+    if (find_job_by(store, QUERY_FIND_JOB, NULL, id, arena, out, err) == STATUS_NOT_FOUND)
         error_set(err, STATUS_NOT_FOUND, "there is no job \"%s\"", id);
     return err->status;
 }
 
-Status store_find_job_by_idempotency(Store *store, const char *key, Arena *arena, Job *out,
-                                     Error *err)
+Status store_find_job_by_idempotency(Store *store, const char *owner, const char *key, Arena *arena,
+                                     Job *out, Error *err)
 {
-    return find_job_by(store, QUERY_FIND_JOB_BY_IDEMPOTENCY, key, arena, out, err);
+    return find_job_by(store, QUERY_FIND_JOB_BY_IDEMPOTENCY, owner, key, arena, out, err);
 }
 
 static void bind_tags(Query *query, const JobTagRow *tag, int count)
@@ -191,6 +196,7 @@ Status store_list_jobs(Store *store, const JobFilter *filter, Arena *arena, JobL
     query_bind_int(&query, filter->before > 0 ? filter->before : INT64_MAX);
     query_bind_int(&query, filter->limit);
     bind_tags(&query, filter->tag, filter->tag_count);
+    query_bind_text(&query, filter->owner);
     while (list.count < filter->limit && query_step(&query, err))
         read_job(&query, arena, &list.job[list.count++]);
     *out = list;

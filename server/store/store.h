@@ -33,6 +33,7 @@ typedef struct Asset {
     double unit; /* import options: metres a unit, 0 what the format says */
     bool is_z_up;
     const char *summary; /* JSON object */
+    const char *owner;   /* name of the token that uploaded it, "" where there was none */
     int64_t created;     /* ms */
 } Asset;
 
@@ -74,6 +75,7 @@ typedef struct Job {
     const char *measured;        /* JSON array of measures so far, "" where there are none */
     const char *idempotency_key; /* "" where there is none (insert only) */
     const char *body_sha256;
+    const char *owner; /* name of the token that submitted it, "" where there was none */
 } Job;
 
 typedef struct JobTagRow {
@@ -109,6 +111,7 @@ typedef struct MeasureOfJob {
 
 typedef enum CommandKind {
     COMMAND_INSERT_ASSET, /* publishes the upload too; answers was_new */
+    COMMAND_TOUCH_ASSET,  /* it was uploaded again */
     COMMAND_DELETE_ASSET,
     COMMAND_INSERT_JOB, /* answers id and was_new; done at birth when the key is there */
     COMMAND_CANCEL_JOB, /* CONFLICT when it has ended */
@@ -154,7 +157,9 @@ typedef struct Command {
     bool use_cache;
     int max_queued;
     const JobEnd *end;
-    const char *owner;
+    const char *owner;    /* who runs the job */
+    int owner_queued;     /* jobs of the job's owner that may wait; 0: no limit */
+    int64_t owner_bytes;  /* of the asset's owner that may be stored; 0: no limit */
     const char *event;    /* kind of an event */
     const char *data;     /* JSON */
     const char *measured; /* JSON array of measures so far, NULL where the event has none */
@@ -221,6 +226,7 @@ NODISCARD Status store_find_job(Store *store, const char *id, Arena *arena, Job 
 typedef struct JobFilter {
     const char *state;
     const char *model;
+    const char *owner;
     int tag_count;
     const JobTagRow *tag; /* all must hold */
     int64_t before;       /* seq, exclusive; 0 for the newest */
@@ -234,8 +240,8 @@ typedef struct JobList {
 NODISCARD Status store_list_jobs(Store *store, const JobFilter *filter, Arena *arena, JobList *out,
                                  Error *err);
 /* By the key that a client gave; NOT_FOUND when there is none. */
-NODISCARD Status store_find_job_by_idempotency(Store *store, const char *key, Arena *arena,
-                                               Job *out, Error *err);
+NODISCARD Status store_find_job_by_idempotency(Store *store, const char *owner, const char *key,
+                                               Arena *arena, Job *out, Error *err);
 
 typedef struct JobCounts {
     int64_t in_state[JOB_STATE_COUNT];

@@ -4,8 +4,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from support import BINARY, ROOT, Server, job, sample
@@ -104,6 +106,9 @@ class Access(unittest.TestCase):
                            ("read a\n", "line 1"), ("# x\nroot a " + "0" * 64 + "\n", "line 2"),
                            ("read a " + "0" * 63 + "\n", "line 1"),
                            ("read a " + "0" * 64 + " more\n", "line 1"),
+                           ("read a " + "0" * 64 + " queued=x\n", "line 1"),
+                           ("read a " + "0" * 64 + " queued=-1\n", "line 1"),
+                           ("read a " + "0" * 64 + " requests=1000001\n", "line 1"),
                            ("read " + "a" * 600 + "\n", "line 1: is too long")):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "tokens")
@@ -124,6 +129,116 @@ class Access(unittest.TestCase):
             self.assertIn(ended.returncode, (1, 2))
             self.assertIn(said, ended.stderr)
             self.assertEqual(ended.stdout, "")
+
+
+class Limits(unittest.TestCase):
+    """What one token may use, by its line of the file."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.file = os.path.join(self.folder.name, "tokens")
+
+    def serve(self, *options, **limits):
+        """A server with a token for each name, with these limits in its line."""
+        self.token = {name: make("submit", name, "--token-file", self.file)[0] for name in limits}
+        with open(self.file, encoding="ascii") as file:
+            lines = file.read().splitlines()
+        with open(self.file, "w", encoding="ascii") as file:
+            for line, limit in zip(lines, limits.values()):
+                file.write(f"{line} {limit}\n")
+        server = Server("--token-file", self.file, *options)
+        self.addCleanup(server.close)
+        return server
+
+    def call(self, server, name, method, path, body=None, **headers):
+        headers["Authorization"] = f"Bearer {self.token[name]}"
+        return server.request(method, path, body, headers)
+
+    def submit(self, server, name, model, **headers):
+        return self.call(server, name, "POST", "/v1/jobs",
+                         json.dumps({**job(model), "cache": False}).encode(),
+                         **{"Content-Type": "application/json", **headers})
+
+    def test_a_job_and_a_file_belong_to_the_token_that_sent_them(self):
+        server = self.serve(ann="", bob="")
+        made = self.call(server, "ann", "POST", "/v1/models", sample("avatar")).json
+        self.assertEqual(made["owner"], "ann")
+        again = self.call(server, "bob", "POST", "/v1/models", sample("avatar")).json
+        self.assertEqual(again["owner"], "ann")
+        first = self.submit(server, "ann", made["id"]).json
+        second = self.submit(server, "bob", made["id"]).json
+        self.assertEqual((first["owner"], second["owner"]), ("ann", "bob"))
+        listed = self.call(server, "bob", "GET", "/v1/jobs?owner=ann").json["items"]
+        self.assertEqual([item["id"] for item in listed], [first["id"]])
+
+    def test_the_same_idempotency_key_of_two_tokens_means_two_jobs(self):
+        server = self.serve(ann="", bob="")
+        model = self.call(server, "ann", "POST", "/v1/models", sample("avatar")).json["id"]
+        ids = [self.submit(server, name, model, **{"Idempotency-Key": "shot-1"}).json["id"]
+               for name in ("ann", "bob", "ann")]
+        self.assertEqual(ids[0], ids[2])
+        self.assertNotEqual(ids[0], ids[1])
+
+    def test_jobs_that_wait_are_counted_by_token(self):
+        server = self.serve("--workers", "1", ann="queued=2", bob="")
+        model = self.call(server, "ann", "POST", "/v1/models", sample("avatar")).json["id"]
+        admin = [self.submit(server, "ann", model) for _ in range(6)]
+        refused = [answer for answer in admin if answer.status == 429]
+        self.assertGreaterEqual(len(refused), 2)
+        self.assertIn('2 jobs of the token "ann" wait already', refused[0].json["detail"])
+        self.assertIn("Retry-After", refused[0].headers)
+        self.assertEqual(self.submit(server, "bob", model).status, 202)
+
+    def test_requests_are_counted_by_token(self):
+        server = self.serve(ann="requests=5", bob="requests=0")
+        codes = [self.call(server, "ann", "GET", "/v1/jobs") for _ in range(20)]
+        refused = [answer for answer in codes if answer.status == 429]
+        self.assertTrue(5 <= len(refused) <= 10, len(refused))
+        self.assertIn('more than 5 requests a second of the token "ann"', refused[0].json["detail"])
+        self.assertEqual(refused[0].headers["Retry-After"], "1")
+        for _ in range(20):
+            self.assertEqual(self.call(server, "bob", "GET", "/v1/jobs").status, 200)
+        self.assertEqual(self.call(server, "ann", "GET", "/healthz").status, 200)
+        time.sleep(1.1)
+        self.assertEqual(self.call(server, "ann", "GET", "/v1/jobs").status, 200)
+
+    def test_stored_files_are_counted_by_token(self):
+        server = self.serve(ann="upload-mib=7", bob="")
+        file = sample("avatar")
+        room = (7 << 20) // len(file)
+        self.assertTrue(1 <= room <= 4)
+        self.assertEqual(self.call(server, "bob", "POST", "/v1/models", file).status, 201)
+        # the same bytes with other options are another model
+        answers = [self.call(server, "ann", "POST", f"/v1/models?unit={1 + i / 100}", file)
+                   for i in range(1, room + 3)]
+        self.assertEqual([answer.status for answer in answers], [201] * room + [422] * 2)
+        self.assertIn('the token "ann" may store 7 MiB', answers[-1].json["detail"])
+
+    def test_the_file_is_read_again_without_a_restart(self):
+        server = self.serve(ann="")
+        self.assertEqual(self.call(server, "ann", "GET", "/v1/jobs").status, 200)
+        with open(self.file, encoding="ascii") as file:
+            before = file.read()
+        self.token["bob"] = make("read", "bob", "--token-file", self.file)[0]
+        self.assertEqual(self.call(server, "bob", "GET", "/v1/jobs").status, 401)
+        server.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.call(server, "bob", "GET", "/v1/jobs").status == 200)
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write("nonsense\n")
+        server.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "tokens.kept" in "".join(server.log))
+        self.assertEqual(self.call(server, "bob", "GET", "/v1/jobs").status, 200)
+        with open(self.file, "w", encoding="ascii") as file:
+            file.write(before)
+        server.process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.call(server, "bob", "GET", "/v1/jobs").status == 401)
+
+    def wait_for(self, happened):
+        end = time.monotonic() + 20
+        while not happened():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
 
 
 if __name__ == "__main__":

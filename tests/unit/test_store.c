@@ -67,6 +67,7 @@ static bool add_asset(Fixture *f, const char *id, const char *bytes)
                    .sha256 = upload.sha256,
                    .size = upload.size,
                    .summary = "{}",
+                   .owner = "",
                    .created = 1};
     Command command = {.kind = COMMAND_INSERT_ASSET, .asset = &asset, .upload = &upload};
     CHECK_INT(store_execute(f->store, &command, &f->err), ==, STATUS_OK);
@@ -98,6 +99,7 @@ static Status add_job(Fixture *f, const char *id, const JobOptions *options, Com
                .passed = -1,
                .reason = "",
                .idempotency_key = "",
+               .owner = "",
                .body_sha256 = ""};
     Error err = {0};
 
@@ -382,6 +384,7 @@ TEST(store, takes_back_only_the_command_that_failed)
                        .passed = -1,
                        .reason = "",
                        .idempotency_key = "",
+                       .owner = "",
                        .body_sha256 = ""};
         command[i] = (Command){.kind = COMMAND_INSERT_JOB, .job = &job[i], .max_queued = 100};
         (void)snprintf(command[i].id, sizeof command[i].id, "%s", id[i]);
