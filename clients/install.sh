@@ -10,9 +10,9 @@ packages() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkg-config libmicrohttpd-dev libuv1-dev \
         libsqlite3-dev libcjson-dev libmeshoptimizer-dev libzstd-dev nettle-dev libpng-dev \
-        libzip-dev ;;
+        libzip-dev libcurl4-gnutls-dev ;;
     run) echo libmicrohttpd12 libuv1 libsqlite3-0 libcjson1 libmeshoptimizer2d libzstd1 \
-        libnettle8 libpng16-16 libzip4 ;;
+        libnettle8 libpng16-16 libzip4 libcurl3-gnutls ca-certificates ;;
     # what asks a container for its health
     health) echo curl ;;
     # what the demonstration and the API tests talk with

@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#include <nettle/hmac.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -40,6 +41,18 @@ void sha256_of(Bytes bytes, char out[SHA256_HEX_SIZE])
     sha256_begin(&hash);
     sha256_add(&hash, bytes.data, bytes.size);
     sha256_end(&hash, digest);
+    sha256_hex(digest, out);
+}
+
+void hmac_sha256_of(Bytes key, Bytes first, Bytes second, char out[SHA256_HEX_SIZE])
+{
+    struct hmac_sha256_ctx context;
+    uint8_t digest[SHA256_SIZE];
+
+    hmac_sha256_set_key(&context, key.size, key.data);
+    hmac_sha256_update(&context, first.size, first.data);
+    hmac_sha256_update(&context, second.size, second.data);
+    hmac_sha256_digest(&context, SHA256_SIZE, digest);
     sha256_hex(digest, out);
 }
 

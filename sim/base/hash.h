@@ -1,5 +1,5 @@
-/* Hashes: SHA-256 (nettle) for identities, CRC-32C for records. Plain values; a hasher belongs to
- * one thread. */
+/* Hashes: SHA-256 (nettle) for identities and signatures, CRC-32C for records. Plain values; a
+ * hasher belongs to one thread. */
 #pragma once
 
 #include "base/bytes.h"
@@ -19,6 +19,9 @@ void sha256_end(Sha256 *hash, uint8_t out[SHA256_SIZE]);
 /* Lower-case hexadecimal with a terminating zero. */
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE]);
 void sha256_of(Bytes bytes, char out[SHA256_HEX_SIZE]);
+
+/* HMAC-SHA256 over `first` with `second` behind it, in hexadecimal. */
+void hmac_sha256_of(Bytes key, Bytes first, Bytes second, char out[SHA256_HEX_SIZE]);
 
 /* CRC-32C (Castagnoli), continued from `crc` (0 at the start). Fast where the processor has it. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
