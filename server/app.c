@@ -1,5 +1,6 @@
 #include "server/app.h"
 
+#include "server/api/api.h"
 #include "server/jobs/recovery.h"
 #include "server/log.h"
 
@@ -22,11 +23,20 @@ static void spread_news(void *app_, const StoreNews *news)
     hub_publish(&app->hub, news);
     if (news->has_queued && app->loop)
         loop_wake(app->loop);
+    if (news->has_deliveries && app->notify)
+        notify_wake(app->notify);
+}
+
+/* On the store's thread, inside the transaction of a job's end. */
+static void describe_end(void *app_, const char *id, const Job *job, Text *out)
+{
+    (void)app_;
+    api_write_end(id, job, out);
 }
 
 static Status open_parts(App *app, Error *err)
 {
-    StoreListener listener = {.published = spread_news, .context = app};
+    StoreListener listener = {.published = spread_news, .describe = describe_end, .context = app};
     int64_t last_event = 0;
 
     if (id_create("s_", app->owner, err) || blobs_open(app->config->data, &app->blobs, err) ||
@@ -36,8 +46,8 @@ static Status open_parts(App *app, Error *err)
     segments_init(&app->segments);
     hub_init(&app->hub, last_event);
     app->has_parts = true;
-    if (rigs_open(app, &app->rigs, err) || loop_open(app, &app->loop, err) ||
-        server_open(app, &app->server, err))
+    if (rigs_open(app, &app->rigs, err) || notify_open(app, &app->notify, err) ||
+        loop_open(app, &app->loop, err) || server_open(app, &app->server, err))
         return err->status;
     loop_wake(app->loop);
     return STATUS_OK;
@@ -97,6 +107,8 @@ void app_close(App *app)
     }
     server_close(app->server);
     loop_close(app->loop);
+    notify_close(app->notify);
+    app->notify = NULL;
     rigs_close(app->rigs);
     store_close(app->store);
     if (app->has_parts) {

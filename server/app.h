@@ -8,6 +8,7 @@
 #include "server/http/token.h"
 #include "server/jobs/hub.h"
 #include "server/jobs/loop.h"
+#include "server/jobs/notify.h"
 #include "server/jobs/rigs.h"
 #include "server/jobs/segment.h"
 #include "server/store/store.h"
@@ -32,6 +33,7 @@ struct App {
     Hub hub;
     Segments segments;
     Rigs *rigs;
+    Notify *notify;
     Loop *loop;
     Server *server;
     Tokens *tokens;     /* NULL: everybody may do everything */

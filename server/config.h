@@ -31,6 +31,10 @@ typedef struct Config {
     const char *data;         /* folder of the store */
     ConfigList public_hosts;  /* names the server is reached by, beside loopback names */
     ConfigList cors_origins;  /* web pages of other origins that may use it */
+    const char *notify_secret_file; /* signs what is told of ends; NULL: nothing is told */
+    ConfigList notify_allow;        /* hosts and addresses that may be told beside public ones */
+    int64_t notify_attempts;
+    int64_t notify_retry_ms; /* after the first attempt; doubled after each */
     /* limits */
     int64_t workers;          /* simulations at once */
     int64_t max_upload_mib;   /* an uploaded file */

@@ -17,6 +17,9 @@ extern const Route page_routes[];
 typedef enum JobForm { JOB_BRIEF, JOB_LONG } JobForm;
 void api_write_job(JsonWriter *json, const char *key, const Job *job, JobForm form);
 
+/* What is told of a job that has ended, as delivery `id`. */
+void api_write_end(const char *id, const Job *job, Text *out);
+
 /* The job of the path; INVALID ids are NOT_FOUND. */
 NODISCARD Status api_find_job(App *app, Request *request, Job *out, Error *err);
 

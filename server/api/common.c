@@ -1,4 +1,5 @@
 #include "server/api/api.h"
+#include "server/jobs/notify_url.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -135,6 +136,43 @@ static void write_progress(JsonWriter *json, const Job *job)
     }
 }
 
+static void write_notify(JsonWriter *json, const JobNotify *notify)
+{
+    NotifyUrl url;
+
+    if (!notify->url) {
+        json_write_null(json, "notify");
+        return;
+    }
+    (void)notify_url_parse(notify->url, &url);
+    json_begin_object(json, "notify");
+    json_write_text(json, "url", url.shown);
+    json_write_text(json, "state", notify->state ? delivery_state_name(notify->state) : NULL);
+    json_write_int(json, "attempts", notify->attempts);
+    if (notify->last_code)
+        json_write_int(json, "last_code", notify->last_code);
+    else
+        json_write_null(json, "last_code");
+    json_write_text(json, "last_error",
+                    notify->state && notify->last_error[0] ? notify->last_error : NULL);
+    api_write_time(json, "next", notify->next);
+    json_end_object(json);
+}
+
+void api_write_end(const char *id, const Job *job, Text *out)
+{
+    JsonWriter json = json_writer(out, 0);
+    char type[32];
+
+    (void)snprintf(type, sizeof type, "job.%s", job_state_name(job->state));
+    json_begin_object(&json, NULL);
+    json_write_text(&json, "id", id);
+    json_write_text(&json, "type", type);
+    api_write_time(&json, "time", job->finished);
+    api_write_job(&json, "job", job, JOB_BRIEF);
+    json_end_object(&json);
+}
+
 void api_write_job(JsonWriter *json, const char *key, const Job *job, JobForm form)
 {
     json_begin_object(json, key);
@@ -161,6 +199,8 @@ void api_write_job(JsonWriter *json, const char *key, const Job *job, JobForm fo
         json_write_raw(json, "job", job->canonical);
     if (form == JOB_LONG && job->used[0])
         json_write_raw(json, "used", job->used);
+    if (form == JOB_LONG)
+        write_notify(json, &job->notify);
     json_write_raw(json, "measures", job->measured[0] ? job->measured : "[]");
     json_end_object(json);
 }

@@ -1,5 +1,6 @@
 /* Jobs: taking them in, looking at them, moving them. */
 #include "server/api/api.h"
+#include "server/jobs/notify_url.h"
 #include "server/jobs/runner.h"
 #include "server/jobs/submission.h"
 #include "server/log.h"
@@ -89,6 +90,7 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, const 
 {
     JobTagRow tag[JOB_TAGS_MAX];
     char hash[SHA256_HEX_SIZE];
+    NotifyUrl url;
     Bytes body = body_of(request);
 
     sha256_of(body, hash);
@@ -110,6 +112,9 @@ static Status insert_job(App *app, Request *request, const JobSpec *spec, const 
                .idempotency_key = idempotency_key(request),
                .owner = request->bearer.name,
                .body_sha256 = hash};
+    if (spec->notify_url && !notify_url_parse(spec->notify_url, &url))
+        job.notify =
+            (JobNotify){.url = spec->notify_url, .place = url.place, .ends = spec->notify_ends};
     if (!job.body)
         return error_set(err, STATUS_NO_MEMORY, "no room for the job");
     if (err->status || id_create("j_", command->id, err))
@@ -178,7 +183,10 @@ static Status submit(App *app, Request *request, Response *response, Faults *fau
     Arena arena = {0};
     Command command = {0};
 
-    if (plan(app, submission, faults, &arena, &planned, err) == STATUS_OK) {
+    if (submission->spec.notify_url)
+        notify_check(app->notify, submission->spec.notify_url, faults);
+    if (!faults_status(faults, err) &&
+        plan(app, submission, faults, &arena, &planned, err) == STATUS_OK) {
         if (is_dry)
             write_plan(response, &submission->spec, &planned);
         else
@@ -327,6 +335,21 @@ static Status post_retry(App *app, Request *request, Response *response, Error *
     return answer_job(app, request, request->id, MHD_HTTP_ACCEPTED, err);
 }
 
+/* POST /v1/jobs/{id}/notify: tell its end again. 202, or 409 where there is nothing to tell. */
+static Status post_notify(App *app, Request *request, Response *response, Error *err)
+{
+    Command command = {.kind = COMMAND_DELIVER_AGAIN};
+
+    (void)response;
+    if (!notify_is_on(app->notify))
+        return error_set(err, STATUS_CONFLICT,
+                         "the server has no secret to sign with (--notify-secret-file)");
+    if (move_job(app, request, &command, err))
+        return err->status;
+    notify_wake(app->notify);
+    return answer_job(app, request, request->id, MHD_HTTP_ACCEPTED, err);
+}
+
 /* DELETE /v1/jobs/{id}. 204, or 409 when the job has not ended. */
 static Status delete_job(App *app, Request *request, Response *response, Error *err)
 {
@@ -344,6 +367,7 @@ const Route job_routes[] = {
     {"GET", "/v1/jobs/{id}", ROUTE_READ, false, get_job, ACCESS_READ},
     {"DELETE", "/v1/jobs/{id}", ROUTE_TASK, false, delete_job, ACCESS_SUBMIT},
     {"POST", "/v1/jobs/{id}/cancel", ROUTE_TASK, false, post_cancel, ACCESS_SUBMIT},
+    {"POST", "/v1/jobs/{id}/notify", ROUTE_TASK, false, post_notify, ACCESS_SUBMIT},
     {"POST", "/v1/jobs/{id}/retry", ROUTE_TASK, false, post_retry, ACCESS_SUBMIT},
     {0},
 };

@@ -80,6 +80,25 @@ static void write_http(App *app, Text *out)
                   atomic_load(&metrics->upload_bytes));
 }
 
+static Status write_notify(App *app, Text *out, Error *err)
+{
+    NotifyGauges notify = notify_gauges(app->notify);
+    int64_t waiting = 0;
+
+    if (store_count_deliveries(app->store, &waiting, err))
+        return err->status;
+    text_format(out,
+                "# HELP bakehouse_notify_attempts_total Attempts to tell the end of a job.\n"
+                "# TYPE bakehouse_notify_attempts_total counter\n"
+                "bakehouse_notify_attempts_total{result=\"delivered\"} %lld\n"
+                "bakehouse_notify_attempts_total{result=\"retried\"} %lld\n"
+                "bakehouse_notify_attempts_total{result=\"failed\"} %lld\n",
+                notify.delivered, notify.retried, notify.failed);
+    write_gauge(out, "notify_waiting", "Ends that are still to be told.", waiting);
+    write_gauge(out, "notify_sending", "Ends that are being told.", notify.sending);
+    return STATUS_OK;
+}
+
 static void write_store(App *app, Text *out)
 {
     StoreGauges store = store_gauges(app->store);
@@ -116,6 +135,8 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     write_counter(out, "frames_total", "Frames written.", atomic_load(&app->metrics.frames));
     write_http(app, out);
     write_store(app, out);
+    if (write_notify(app, out, err))
+        return err->status;
     write_gauge(out, "uptime_seconds", "Since the start.", (time_now_ms() - app->started) / 1000);
     return STATUS_OK;
 }

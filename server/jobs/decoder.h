@@ -24,6 +24,9 @@ void decode_time(const Decoder *decoder, const JsonReader *root, const MotionSpe
 void decode_chains(const Decoder *decoder, const JsonReader *item, int substeps_per_second,
                    SimulationSpec *out);
 
+/* "notify": url and ends. */
+void decode_notify(const Decoder *decoder, const JsonReader *root, JobSpec *out);
+
 /* A list of names or indices: each thing once, in the order of the list; what is at fault is left
  * out. Returns how many. */
 int decode_names(const Decoder *decoder, const Names *names, const JsonReader *list,

@@ -1,5 +1,6 @@
 #include "server/jobs/fields.h"
 
+#include "server/jobs/notify_url.h"
 #include "server/jobs/spec.h"
 
 #include <assert.h>
@@ -79,6 +80,14 @@ static const Field gate_field[] = {
     {0},
 };
 const FieldTable gate_fields = {"gate", gate_field};
+
+static const Field notify_field[] = {
+    {"url", FIELD_TEXT, 1, NOTIFY_URL_MAX, (double)NAN, .note = "http or https",
+     .is_required = true},
+    {"on", FIELD_LIST, 1, 3, (double)NAN, .note = "of done, failed, cancelled; null: all"},
+    {0},
+};
+const FieldTable notify_fields = {"notify", notify_field};
 
 static const Field override_field[] = {
     {"enabled", FIELD_BOOL, .otherwise = 1, .note = "false: the chain follows its parent rigidly"},
@@ -181,6 +190,8 @@ static const Field job_field[] = {
     {"tags", FIELD_MAP, 0, JOB_TAGS_MAX, (double)NAN, .note = "texts to find the job by"},
     {"cache", FIELD_BOOL, .otherwise = 1, .note = "answer an identical job from the store"},
     {"keep", FIELD_BOOL, .note = "protect from retention"},
+    {"notify", FIELD_UNION, 1, NOTIFY_URL_MAX, (double)NAN, .table = &notify_fields,
+     .note = "URL that is told of the end, or {\"url\": URL, \"on\": [\"failed\"]}; null: none"},
     {"preview", FIELD_FALSE, .note = "not in this version"},
     {0},
 };

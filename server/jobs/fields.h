@@ -49,6 +49,7 @@ extern const FieldTable wind_fields;
 extern const FieldTable output_fields;
 extern const FieldTable measures_fields;
 extern const FieldTable gate_fields;
+extern const FieldTable notify_fields;
 extern const FieldTable chains_fields;
 extern const FieldTable override_fields;
 extern const FieldTable define_fields;

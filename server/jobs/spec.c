@@ -393,6 +393,7 @@ static void decode_labels(const Decoder *decoder, const JsonReader *root, JobSpe
     out->use_cache = field_bool(root, &job_fields, "cache");
     out->is_kept = field_bool(root, &job_fields, "keep");
     decode_tags(decoder, root, out);
+    decode_notify(decoder, root, out);
 }
 
 static void decode_job(const Decoder *decoder, const JsonReader *root, JobSpec *out)

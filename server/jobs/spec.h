@@ -85,9 +85,11 @@ typedef struct JobSpec {
     const JobTag *tag;
     bool use_cache;
     bool is_kept;
+    const char *notify_url;    /* NULL where nobody is told */
+    const char *notify_ends;   /* "done failed cancelled " */
     int frame_count;           /* that the bake will have */
     const char *canonical;     /* RFC 8785, defaults filled in, without tags, priority, cache, keep,
-                                  names */
+                                  notify, names */
     char key[SHA256_HEX_SIZE]; /* of the bake: SHA-256 of `canonical` and SIM_VERSION */
 } JobSpec;
 

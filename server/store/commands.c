@@ -44,6 +44,8 @@ static Status add_state_event(Store *store, const char *job, JobState state, int
 
     (void)snprintf(data, sizeof data, "{\"job\":\"%s\",\"state\":\"%s\",\"attempt\":%d}", job,
                    job_state_name(state), attempt);
+    if (job_state_is_final(state) && delivery_add(store, job, state, err))
+        return err->status;
     note_news(store, job, job_state_is_final(state));
     store->has_queued = store->has_queued || state == JOB_QUEUED;
     return add_event(store, job, "state", data, err);
@@ -304,7 +306,7 @@ static Status insert_job(Store *store, Command *command, Error *err)
         return err->status;
     job.reason = reason;
     if (insert_row(store, &job, result, err) || insert_tags(store, command, err) ||
-        touch_assets(store, &job, err))
+        touch_assets(store, &job, err) || (job.notify.url && notify_insert(store, &job, err)))
         return err->status;
     command->was_new = true;
     command->is_cached = result != 0;
@@ -604,7 +606,7 @@ static Status beat(Store *store, Command *command, Error *err)
     return query_run(&query, &command->count, err);
 }
 
-enum { SWEEP_MAX = 64 };
+enum { SWEEP_MAX = 256 }; /* no server runs more jobs at once */
 
 typedef struct Swept {
     char id[STORE_ID_SIZE];
@@ -674,6 +676,8 @@ void command_run(Store *store, Command *command)
         [COMMAND_SWEEP] = sweep,
         [COMMAND_UPDATE_RESULT] = update_result,
         [COMMAND_PRUNE] = prune,
+        [COMMAND_SETTLE_DELIVERY] = delivery_settle,
+        [COMMAND_DELIVER_AGAIN] = delivery_again,
     };
 
     run[command->kind](store, command, &command->err);

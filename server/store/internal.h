@@ -45,6 +45,7 @@ struct Store {
     int news_count;
     int64_t news_event;
     bool has_queued;
+    bool has_deliveries;
 
     /* readers: guarded by `pool_mutex` */
     uv_mutex_t pool_mutex;
@@ -61,6 +62,17 @@ void store_run_writer(void *store_);
 
 /* Runs one command inside the open transaction; command->err says how it went. */
 void command_run(Store *store, Command *command);
+
+/* What is told of ends: the notify of a new job, and its delivery when it has ended. */
+Status notify_insert(Store *store, const Job *job, Error *err);
+Status delivery_add(Store *store, const char *job_id, JobState state, Error *err);
+Status delivery_settle(Store *store, Command *command, Error *err);
+Status delivery_again(Store *store, Command *command, Error *err);
+Status notify_read(Connection *connection, const char *job_id, Arena *arena, JobNotify *out,
+                   Error *err);
+
+/* The row of QUERY_FIND_JOB and its like. */
+void query_read_job(const Query *query, Arena *arena, Job *out);
 
 /* A reading connection for one call. */
 Connection *reader_take(Store *store, Error *err);

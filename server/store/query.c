@@ -152,6 +152,37 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
                                                                        "measure.name, "
                                                                        "measure.simulation, "
                                                                        "measure.target LIMIT ?6",
+    [QUERY_INSERT_NOTIFY] = "INSERT INTO notify (job, url, place, ends) VALUES (?, ?, ?, ?)",
+    [QUERY_FIND_NOTIFY] =
+        "SELECT job.state, notify.url, notify.place, notify.ends, delivery.state, "
+        "delivery.attempts, CASE delivery.state WHEN 'pending' THEN delivery.next ELSE 0 END, "
+        "delivery.last_code, delivery.last_error FROM job LEFT JOIN notify ON notify.job = job.id "
+        "LEFT JOIN delivery ON delivery.seq = (SELECT max(seq) FROM delivery AS other WHERE "
+        "other.job = job.id AND other.ended = job.finished) WHERE job.id = ?",
+    [QUERY_WANTS_DELIVERY] = "SELECT 1 FROM notify WHERE job = ? AND instr(ends, ?) > 0",
+    [QUERY_INSERT_DELIVERY] =
+        "INSERT INTO delivery (id, job, ended, url, place, body, state, next) SELECT ?, job, ?, "
+        "url, place, ?, 'pending', ? FROM notify WHERE job = ?",
+    [QUERY_SETTLE_DELIVERY] =
+        "UPDATE delivery SET state = ?, attempts = attempts + 1, next = ?, last_code = ?, "
+        "last_error = ? WHERE id = ? AND state = 'pending'",
+    [QUERY_DELIVER_AGAIN] =
+        "UPDATE delivery SET state = 'pending', attempts = 0, next = ?1 WHERE seq = (SELECT "
+        "max(delivery.seq) FROM job JOIN delivery ON delivery.job = job.id AND delivery.ended = "
+        "job.finished WHERE job.id = ?2)",
+    // the places one after the other by the index, and of each the first that are due: a place with
+    // a million does not stand before the others
+    [QUERY_LIST_DUE] =
+        "WITH RECURSIVE station (place) AS (SELECT min(place) FROM delivery WHERE state = "
+        "'pending' UNION ALL SELECT (SELECT min(place) FROM delivery WHERE state = 'pending' AND "
+        "place > station.place) FROM station WHERE station.place IS NOT NULL) SELECT delivery.id, "
+        "delivery.place FROM station CROSS JOIN delivery WHERE delivery.seq IN (SELECT seq FROM "
+        "delivery AS due WHERE due.state = 'pending' AND due.place = station.place AND (due.next "
+        "<= ?1 OR due.next > ?2) ORDER BY due.next LIMIT ?3) ORDER BY delivery.next LIMIT ?4",
+    [QUERY_NEXT_DUE] =
+        "SELECT coalesce(min(next), 0) FROM delivery WHERE state = 'pending' AND next > ?",
+    [QUERY_FIND_DELIVERY] = "SELECT job, url, body, state, attempts FROM delivery WHERE id = ?",
+    [QUERY_COUNT_DELIVERIES] = "SELECT count(*) FROM delivery WHERE state = 'pending'",
 };
 
 /* --- connections --- */

@@ -92,7 +92,7 @@ Status store_list_assets(Store *store, AssetKind kind, int64_t before, int limit
 
 /* --- jobs --- */
 
-static void read_job(const Query *query, Arena *arena, Job *out)
+void query_read_job(const Query *query, Arena *arena, Job *out)
 {
     char state[16];
 
@@ -155,15 +155,28 @@ static Status find_job_by(Store *store, QueryKind kind, const char *owner, const
     query_bind_text(&query, value);
     bool was_found = query_step(&query, err);
     if (was_found)
-        read_job(&query, arena, out);
+        query_read_job(&query, arena, out);
     return end_find(store, &query, was_found, arena, err);
+}
+
+static Status find_notify(Store *store, const char *id, Arena *arena, Job *job, Error *err)
+{
+    Connection *connection = reader_take(store, err);
+
+    if (!connection)
+        return err->status;
+    notify_read(connection, id, arena, &job->notify, err);
+    reader_give(store, connection);
+    if (!err->status && arena->overflowed)
+        return error_set(err, STATUS_NO_MEMORY, "no room for a row of the store");
+    return err->status;
 }
 
 Status store_find_job(Store *store, const char *id, Arena *arena, Job *out, Error *err)
 {
     if (find_job_by(store, QUERY_FIND_JOB, NULL, id, arena, out, err) == STATUS_NOT_FOUND)
         error_set(err, STATUS_NOT_FOUND, "there is no job \"%s\"", id);
-    return err->status;
+    return err->status ? err->status : find_notify(store, id, arena, out, err);
 }
 
 Status store_find_job_by_idempotency(Store *store, const char *owner, const char *key, Arena *arena,
@@ -198,7 +211,7 @@ Status store_list_jobs(Store *store, const JobFilter *filter, Arena *arena, JobL
     bind_tags(&query, filter->tag, filter->tag_count);
     query_bind_text(&query, filter->owner);
     while (list.count < filter->limit && query_step(&query, err))
-        read_job(&query, arena, &list.job[list.count++]);
+        query_read_job(&query, arena, &list.job[list.count++]);
     *out = list;
     return end_list(store, &query, arena, err);
 }

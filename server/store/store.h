@@ -17,6 +17,8 @@
 
 typedef struct Store Store;
 
+enum { STORE_PLACE_SIZE = 264 }; /* room for HOST:PORT and its zero */
+
 typedef enum AssetKind { ASSET_MODEL, ASSET_ANIMATION } AssetKind;
 
 /* "model", "animation". */
@@ -36,6 +38,29 @@ typedef struct Asset {
     const char *owner;   /* name of the token that uploaded it, "" where there was none */
     int64_t created;     /* ms */
 } Asset;
+
+typedef enum DeliveryState {
+    DELIVERY_NONE, /* there is nothing to tell, or not yet */
+    DELIVERY_PENDING,
+    DELIVERY_DELIVERED,
+    DELIVERY_FAILED, /* given up */
+    DELIVERY_STATE_COUNT
+} DeliveryState;
+
+/* "pending", "delivered" ... */
+const char *delivery_state_name(DeliveryState state);
+
+/* Whom a job's end is told, and how far that has come. */
+typedef struct JobNotify {
+    const char *url;   /* whole: it may hold a secret; NULL where there is none */
+    const char *place; /* HOST:PORT of it */
+    const char *ends;  /* the states that are told, with spaces between */
+    DeliveryState state;
+    int attempts;
+    int last_code;          /* of the receiver's answer, 0 where there was none */
+    const char *last_error; /* "" where there was none */
+    int64_t next;           /* ms; of the next attempt, 0 where there is none */
+} JobNotify;
 
 typedef struct Job {
     int64_t seq;
@@ -76,6 +101,7 @@ typedef struct Job {
     const char *idempotency_key; /* "" where there is none (insert only) */
     const char *body_sha256;
     const char *owner; /* name of the token that submitted it, "" where there was none */
+    JobNotify notify;  /* (insert and find only) */
 } Job;
 
 typedef struct JobTagRow {
@@ -123,9 +149,11 @@ typedef enum CommandKind {
     COMMAND_FINISH_JOB, /* CONFLICT when the attempt is not the job's any more */
     COMMAND_RELEASE_JOB,
     COMMAND_HEARTBEAT,
-    COMMAND_SWEEP,         /* running jobs whose runner is gone; answers count */
-    COMMAND_UPDATE_RESULT, /* size and frames of an attempt, after its file was cut back */
-    COMMAND_PRUNE,         /* events older than `before` */
+    COMMAND_SWEEP,           /* running jobs whose runner is gone; answers count */
+    COMMAND_UPDATE_RESULT,   /* size and frames of an attempt, after its file was cut back */
+    COMMAND_PRUNE,           /* events older than `before` */
+    COMMAND_SETTLE_DELIVERY, /* an attempt at delivery `id` is over */
+    COMMAND_DELIVER_AGAIN,   /* what was told of the end of job `id`; CONFLICT without it */
     COMMAND_KIND_COUNT
 } CommandKind;
 
@@ -145,6 +173,14 @@ typedef struct JobEnd {
     const Measures *measures; /* NULL where nothing was measured */
 } JobEnd;
 
+/* How an attempt at a delivery went. */
+typedef struct DeliveryEnd {
+    DeliveryState state; /* pending: it is tried again */
+    int64_t next;        /* ms, where it is */
+    int code;
+    const char *error;
+} DeliveryEnd;
+
 typedef struct Command {
     CommandKind kind;
     /* in; what is pointed to must live until the command is done */
@@ -157,6 +193,7 @@ typedef struct Command {
     bool use_cache;
     int max_queued;
     const JobEnd *end;
+    const DeliveryEnd *delivery;
     const char *owner;    /* who runs the job */
     int owner_queued;     /* jobs of the job's owner that may wait; 0: no limit */
     int64_t owner_bytes;  /* of the asset's owner that may be stored; 0: no limit */
@@ -191,10 +228,13 @@ typedef struct StoreNews {
     const char (*job)[STORE_ID_SIZE];
     const bool *has_ended; /* the job is done, failed or cancelled */
     bool has_queued;       /* some job waits that did not before */
+    bool has_deliveries;   /* there is something to tell */
 } StoreNews;
 
 typedef struct StoreListener {
     void (*published)(void *context, const StoreNews *news);
+    /* Writes what is told of a job that has ended as delivery `id`; inside the transaction. */
+    void (*describe)(void *context, const char *id, const Job *job, Text *out);
     void *context;
 } StoreListener;
 
@@ -292,6 +332,27 @@ typedef struct InterruptedList {
 } InterruptedList;
 NODISCARD Status store_list_interrupted(Store *store, Arena *arena, InterruptedList *out,
                                         Error *err);
+
+/* Deliveries that may be tried now, at most `per_place` of a place, the longest due first. */
+typedef struct DueDelivery {
+    char id[STORE_ID_SIZE];
+    char place[STORE_PLACE_SIZE];
+} DueDelivery;
+NODISCARD Status store_list_due(Store *store, int64_t now, int per_place, DueDelivery *out,
+                                int capacity, int *out_count, Error *err);
+/* When the next one after `now` may be tried, 0 when there is none. */
+NODISCARD Status store_next_due(Store *store, int64_t now, int64_t *out, Error *err);
+
+typedef struct Delivery {
+    const char *job;
+    const char *url;
+    const char *body;
+    DeliveryState state;
+    int attempts; /* so far */
+} Delivery;
+NODISCARD Status store_find_delivery(Store *store, const char *id, Arena *arena, Delivery *out,
+                                     Error *err);
+NODISCARD Status store_count_deliveries(Store *store, int64_t *out_pending, Error *err);
 
 /* For /metrics and /readyz. */
 typedef struct StoreGauges {

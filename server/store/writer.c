@@ -149,13 +149,15 @@ static void publish(Store *store)
                       .capacity = NEWS_JOBS_MAX,
                       .job = (const char(*)[STORE_ID_SIZE])store->news_job,
                       .has_ended = store->news_ended,
-                      .has_queued = store->has_queued};
+                      .has_queued = store->has_queued,
+                      .has_deliveries = store->has_deliveries};
 
     if (news.last_event && store->listener.published)
         store->listener.published(store->listener.context, &news);
     store->news_count = 0;
     store->news_event = 0;
     store->has_queued = false;
+    store->has_deliveries = false;
 }
 
 static void answer_all(Command *first)
@@ -195,6 +197,7 @@ static void run_batch(Store *store, Command *first)
         store->news_count = 0;
         store->news_event = 0;
         store->has_queued = false;
+        store->has_deliveries = false;
     } else {
         remove_doomed(store);
         publish(store);

@@ -148,6 +148,7 @@ class Contract(unittest.TestCase):
         self.call("POST", "/v1/jobs", "", self.body, 415, {"Content-Type": "text/plain"})
         self.call("POST", "/v1/jobs/{id}/cancel", body=b"", id=self.job, expect=409)
         self.call("POST", "/v1/jobs/{id}/retry", body=b"", id=self.job, expect=409)
+        self.call("POST", "/v1/jobs/{id}/notify", body=b"", id=self.job, expect=409)
 
     def test_results_answer_as_documented(self) -> None:
         self.call("GET", "/v1/jobs/{id}/frames", id=self.job)
