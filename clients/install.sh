@@ -17,7 +17,7 @@ packages() {
     health) echo curl ;;
     # what the demonstration and the API tests talk with
     demo) echo curl python3 ;;
-    test) echo clang llvm clang-format clang-tidy cppcheck libcmocka-dev curl jq python3 binutils ;;
+    test) echo clang libclang-rt-14-dev llvm clang-format clang-tidy cppcheck libcmocka-dev curl jq python3 binutils ;;
     # npm may have come with node from elsewhere
     bench) command -v npm >/dev/null || echo nodejs npm ;;
     image) echo debootstrap ;;
