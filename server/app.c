@@ -6,6 +6,21 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+const double histogram_bound[HISTOGRAM_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                                   0.1,   0.5,    1.0,   5.0,  30.0,  300.0};
+
+void histogram_add(Histogram *histogram, int64_t nanoseconds)
+{
+    double seconds = (double)nanoseconds * 1e-9;
+    int i = 0;
+
+    while (i < HISTOGRAM_BUCKETS && seconds > histogram_bound[i])
+        i++;
+    atomic_fetch_add(&histogram->bucket[i], 1);
+    atomic_fetch_add(&histogram->microseconds, (long long)(nanoseconds / 1000));
+}
 
 /* On the store's thread, after each commit that added events. */
 static void spread_news(void *app_, const StoreNews *news)
@@ -43,6 +58,10 @@ static Status open_parts(App *app, Error *err)
         store_open(app->config->data, app->blobs, &listener, &app->store, err) ||
         recover_jobs(app, err) || store_last_event(app->store, &last_event, err))
         return err->status;
+    char paused[8];
+    if (store_find_setting(app->store, "paused", paused, sizeof paused, err))
+        return err->status;
+    atomic_store(&app->is_paused, strcmp(paused, "true") == 0);
     segments_init(&app->segments);
     hub_init(&app->hub, last_event);
     app->has_parts = true;
@@ -75,9 +94,10 @@ Status app_open(const Config *config, App **out, Error *err)
         app_close(app);
         return err->status;
     }
-    log_event(LOG_INFO, "server.listening", "address=%s version=%s workers=%" PRId64 " data=%s",
-              server_address(app->server), BAKEHOUSE_VERSION, config->workers,
-              log_quote(config->data).text);
+    log_event(LOG_INFO, "server.listening",
+              "address=%s scheme=%s version=%s workers=%" PRId64 " data=%s",
+              server_address(app->server), config->tls_cert ? "https" : "http", BAKEHOUSE_VERSION,
+              config->workers, log_quote(config->data).text);
     *out = app;
     return STATUS_OK;
 }

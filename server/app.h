@@ -15,8 +15,23 @@
 
 #include <stdatomic.h>
 
+/* How often something took how long. Any thread. */
+enum { HISTOGRAM_BUCKETS = 12 };
+typedef struct Histogram {
+    atomic_llong bucket[HISTOGRAM_BUCKETS + 1]; /* the last: longer than all bounds */
+    atomic_llong microseconds;                  /* all together */
+} Histogram;
+
+/* Upper bounds of the buckets in seconds. */
+extern const double histogram_bound[HISTOGRAM_BUCKETS];
+void histogram_add(Histogram *histogram, int64_t nanoseconds);
+
 typedef struct Metrics {
-    atomic_llong requests[6]; /* by the first digit of the code; 0: dropped without an answer */
+    atomic_llong requests[6];    /* by the first digit of the code; 0: dropped without an answer */
+    Histogram answer_seconds[5]; /* by RouteKind: from the request to its answer */
+    Histogram wait_seconds;      /* of jobs, from the queue to a slot */
+    Histogram run_seconds;       /* of attempts that have ended */
+    atomic_llong ended[JOB_STATE_COUNT]; /* attempts by the state they led to */
     atomic_llong upload_bytes;
     atomic_llong frames;        /* written by runs */
     atomic_llong refused_below; /* requests that the library answered or dropped itself */
@@ -42,6 +57,7 @@ struct App {
     atomic_int streams; /* open */
     atomic_int tasks;   /* of requests that sleep for them */
     atomic_bool is_closing;
+    atomic_bool is_paused; /* no job is begun; a setting of the store */
     Metrics metrics;
 };
 

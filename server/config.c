@@ -52,6 +52,14 @@ static const Option option[] = {
      2000, 1, 600000, "after the first of them; doubled after each, at most 10 minutes"},
     {"--verbose", "BAKEHOUSE_VERBOSE", NULL, OPTION_FLAG, FIELD(is_verbose), 0, 0, 0,
      "log every request"},
+    {"--log-format", "BAKEHOUSE_LOG_FORMAT", "text|json", OPTION_TEXT, FIELD(log_format), 0, 0, 0,
+     "a line of text or a JSON object for each event (text)"},
+    {"--tls-cert", "BAKEHOUSE_TLS_CERT", "FILE", OPTION_TEXT, FIELD(tls_cert), 0, 0, 0,
+     "certificate chain in PEM: serve HTTPS, and nothing else"},
+    {"--tls-key", "BAKEHOUSE_TLS_KEY", "FILE", OPTION_TEXT, FIELD(tls_key), 0, 0, 0,
+     "its private key in PEM"},
+    {"--config", "BAKEHOUSE_CONFIG", "FILE", OPTION_TEXT, FIELD(file), 0, 0, 0,
+     "settings, one a line: max-queued = 500; variables and flags win"},
     {"--workers", "BAKEHOUSE_WORKERS", "N", OPTION_NUMBER, FIELD(workers), 0, 0, 256,
      "simulations at once (0: one a core)"},
     {"--max-upload-mib", "BAKEHOUSE_MAX_UPLOAD_MIB", "N", OPTION_NUMBER, FIELD(max_upload_mib), 512,
@@ -76,6 +84,17 @@ static const Option option[] = {
      FIELD(reserve_disk_mib), 256, 0, 1048576, "free disk space below which work is refused"},
     {"--event-days", "BAKEHOUSE_EVENT_DAYS", "N", OPTION_NUMBER, FIELD(event_days), 7, 1, 3650,
      "events are kept for replay"},
+    {"--keep-days", "BAKEHOUSE_KEEP_DAYS", "N", OPTION_NUMBER, FIELD(keep_days), 0, 0, 36500,
+     "jobs and their frames are kept after their end (0: for ever)"},
+    {"--keep-unused-days", "BAKEHOUSE_KEEP_UNUSED_DAYS", "N", OPTION_NUMBER,
+     FIELD(keep_unused_days), 30, 0, 36500, "files that no job uses are kept (0: for ever)"},
+    {"--keep-cache-days", "BAKEHOUSE_KEEP_CACHE_DAYS", "N", OPTION_NUMBER, FIELD(keep_cache_days),
+     30, 0, 36500,
+     "exports and pictures nobody reads are kept; they can be made again (0: for ever)"},
+    {"--upload-hours", "BAKEHOUSE_UPLOAD_HOURS", "N", OPTION_NUMBER, FIELD(upload_hours), 24, 1,
+     8760, "an unfinished upload is kept after its last piece"},
+    {"--max-unfinished", "BAKEHOUSE_MAX_UNFINISHED", "N", OPTION_NUMBER, FIELD(max_unfinished),
+     1000, 1, 1000000, "unfinished uploads at once"},
     {"--heartbeat-ms", "BAKEHOUSE_HEARTBEAT_MS", "N", OPTION_NUMBER, FIELD(heartbeat_ms), 15000, 20,
      3600000, "between heartbeats of live connections"},
     {"--job-heartbeat-ms", "BAKEHOUSE_JOB_HEARTBEAT_MS", "N", OPTION_NUMBER,
@@ -93,6 +112,9 @@ static const Option option[] = {
     {"--idle-ms", "BAKEHOUSE_IDLE_MS", "N", OPTION_NUMBER, FIELD(idle_ms), 60000, 1000, 3600000,
      "idle connections are closed"},
 };
+
+/* The file's text, which options point into; kept here so that it counts as reachable. */
+static char *kept_text;
 
 enum { OPTION_COUNT = sizeof option / sizeof option[0] };
 
@@ -220,21 +242,138 @@ static Status read_flags(int argc, char **argv, Config *config, Error *err)
     return STATUS_OK;
 }
 
+static Status check_words(const Config *config, Error *err)
+{
+    if (strcmp(config->log_format, "text") != 0 && strcmp(config->log_format, "json") != 0)
+        return error_set(err, STATUS_INVALID, "--log-format must be text or json, got \"%s\"",
+                         config->log_format);
+    if (!config->tls_cert != !config->tls_key)
+        return error_set(err, STATUS_INVALID, "--tls-cert and --tls-key come together");
+    return STATUS_OK;
+}
+
+/* --- the file --- */
+
+/* The value of --config or its variable, NULL without. */
+static const char *find_file(int argc, char **argv)
+{
+    const char *file = getenv("BAKEHOUSE_CONFIG"); // NOLINT(concurrency-mt-unsafe): one thread yet
+
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--config=", 9) == 0)
+            file = argv[i] + 9;
+        else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+            file = argv[i + 1];
+    }
+    return file;
+}
+
+/* Spaces at both ends go. */
+static char *trim(char *text)
+{
+    text += strspn(text, " \t\r");
+    for (size_t length = strlen(text); length && strchr(" \t\r", text[length - 1]); length--)
+        text[length - 1] = '\0';
+    return text;
+}
+
+/* "max-queued = 500"; a flag may stand alone. */
+static Status read_setting(char *line, Config *config, Error *err)
+{
+    char flag[64];
+    char *equals = strchr(line, '=');
+    char *value = equals ? trim(equals + 1) : NULL;
+
+    if (equals)
+        *equals = '\0';
+    (void)snprintf(flag, sizeof flag, "--%s", trim(line));
+    const Option *which = find_option(flag, strlen(flag));
+    if (!which || which->offset == FIELD(file))
+        return error_set(err, STATUS_INVALID, "there is no setting \"%s\"", flag + 2);
+    if (!value && which->kind != OPTION_FLAG)
+        return error_set(err, STATUS_INVALID, "%s needs a value", flag + 2);
+    return set_option(config, which, value ? value : "1", err);
+}
+
+static Status read_lines(char *text, Config *config, Error *err)
+{
+    char *rest = NULL;
+    int number = 0;
+
+    for (char *line = text; line; line = rest) {
+        rest = strchr(line, '\n');
+        if (rest)
+            *rest++ = '\0';
+        number++;
+        line = trim(line);
+        if (*line && *line != '#' && read_setting(line, config, err))
+            return error_context(err, "line %d", number);
+    }
+    return STATUS_OK;
+}
+
+static Status read_file(const char *path, Config *config, Error *err)
+{
+    enum { FILE_MAX = 64 << 10 };
+    char *text = calloc(1, FILE_MAX + 1); // options point into it: it is never freed
+    FILE *file = text ? fopen(path, "re") : NULL;
+    char reason[128];
+
+    if (!file) {
+        error_set(err, STATUS_INVALID, "--config: could not read \"%s\": %s", path,
+                  strerror_r(errno, reason, sizeof reason));
+        free(text);
+        return err->status;
+    }
+    size_t size = fread(text, 1, FILE_MAX + 1, file);
+    bool is_read = !ferror(file);
+    (void)fclose(file);
+    if (!is_read || size > FILE_MAX)
+        error_set(err, STATUS_INVALID, "could not be read, or has more than %d bytes", FILE_MAX);
+    if (err->status || read_lines(text, config, err)) {
+        free(text);
+        return error_context(err, "--config \"%s\"", path);
+    }
+    kept_text = text;
+    return STATUS_OK;
+}
+
+/* A list of the environment or the flags takes the place of the file's. */
+static void forget_lists(Config *config, int argc, char **argv)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        bool is_given = getenv(option[i].variable) != NULL; // NOLINT(concurrency-mt-unsafe)
+        size_t length = strlen(option[i].flag);
+
+        for (int j = 1; j < argc; j++)
+            is_given = is_given || (strncmp(argv[j], option[i].flag, length) == 0 &&
+                                    (argv[j][length] == '=' || !argv[j][length]));
+        if (option[i].kind == OPTION_LIST && is_given)
+            ((ConfigList *)field(config, &option[i]))->count = 0;
+    }
+}
+
 Status config_read(int argc, char **argv, Config *out, Error *err)
 {
-    Config config = {.listen = "127.0.0.1:8080", .data = "bakehouse-data"};
+    Config config = {.listen = "127.0.0.1:8080", .data = "bakehouse-data", .log_format = "text"};
 
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option[i].kind == OPTION_NUMBER)
+            *(int64_t *)field(&config, &option[i]) = option[i].otherwise;
+    config.file = find_file(argc, argv);
+    if (config.file && read_file(config.file, &config, err))
+        return err->status;
+    forget_lists(&config, argc, argv);
     for (int i = 0; i < OPTION_COUNT; i++) {
         const char *value = getenv(option[i].variable); // NOLINT(concurrency-mt-unsafe): one thread
 
-        if (option[i].kind == OPTION_NUMBER)
-            *(int64_t *)field(&config, &option[i]) = option[i].otherwise;
         if (value && set_option(&config, &option[i], value, err))
             return error_context(err, "%s", option[i].variable);
     }
     if (read_flags(argc, argv, &config, err))
         return err->status;
-    if (!config.wants_help && (split_listen(&config, err) || check_access(&config, err)))
+    if (!config.wants_help &&
+        (split_listen(&config, err) || check_access(&config, err) || check_words(&config, err)))
         return err->status;
     if (config.workers == 0) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);

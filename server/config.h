@@ -1,5 +1,6 @@
 /* Config: what the server was started with, from flags and BAKEHOUSE_* variables (a flag wins).
- * Made once, then read-only; any thread. Texts belong to argv and the environment. */
+ * Made once, then read-only; any thread. Texts belong to argv, the environment and the file's text,
+ * which lives until the process ends. */
 #pragma once
 
 #include "base/error.h"
@@ -24,6 +25,9 @@ typedef struct Config {
     const char *token_file; /* NULL: no tokens */
     bool is_open;           /* --no-auth: anybody who can connect may do everything */
     bool is_verbose;
+    const char *log_format;         /* "text" or "json" */
+    const char *tls_cert, *tls_key; /* PEM files; both or none */
+    const char *file;               /* of further settings */
     bool wants_help;
     int64_t token_requests;   /* a second, of a token whose line says nothing else; 0: no limit */
     int64_t token_queued;     /* ... jobs that wait */
@@ -48,6 +52,11 @@ typedef struct Config {
     int64_t rig_cache_mib;    /* parsed assets kept in memory */
     int64_t reserve_disk_mib; /* free space below which uploads and jobs are refused */
     int64_t event_days;       /* events are kept */
+    int64_t keep_days;        /* jobs are kept after their end; 0: for ever */
+    int64_t keep_unused_days; /* files are kept that no job uses; 0: for ever */
+    int64_t keep_cache_days;  /* exports and pictures are kept unread; 0: for ever */
+    int64_t upload_hours;     /* an unfinished upload is kept */
+    int64_t max_unfinished;   /* such uploads at once */
     /* intervals in milliseconds */
     int64_t heartbeat_ms;     /* of live connections */
     int64_t job_heartbeat_ms; /* of running jobs in the store */
@@ -59,7 +68,8 @@ typedef struct Config {
     int64_t idle_ms;          /* connections without a request are closed */
 } Config;
 
-/* Defaults, then the environment, then the flags. INVALID names the flag or variable at fault. */
+/* Defaults, then the file, then the environment, then the flags. INVALID names the flag or variable
+ * at fault. */
 NODISCARD Status config_read(int argc, char **argv, Config *out, Error *err);
 
 /* The options, one a line, for --help. */

@@ -5,6 +5,8 @@
 #include "server/http/request.h"
 
 extern const Route model_routes[];
+extern const Route upload_routes[];
+extern const Route queue_routes[];
 extern const Route job_routes[];
 extern const Route frame_routes[];
 extern const Route event_routes[];

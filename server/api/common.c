@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* queue_routes before job_routes: /v1/jobs/counts is no job. */
 const Route *const route_tables[] = {
-    model_routes,  job_routes,     frame_routes, event_routes, measure_routes,
-    export_routes, service_routes, page_routes,  NULL,
+    model_routes,   upload_routes, queue_routes,   job_routes,  frame_routes, event_routes,
+    measure_routes, export_routes, service_routes, page_routes, NULL,
 };
 
 Status api_refuse(Response *response, ProblemKind kind, Error *err, Status status,

@@ -1,5 +1,6 @@
 /* Models and animations: uploaded files. */
 #include "server/api/api.h"
+#include "server/http/resume.h"
 #include "server/jobs/spec.h"
 #include "server/log.h"
 
@@ -125,8 +126,27 @@ static Status touch_asset(App *app, const char *id, Error *err)
     return store_execute(app->store, &command, err);
 }
 
-/* POST /v1/models, /v1/animations: take a file. 201 with the summary, 200 when the same bytes with
- * the same options are there already. The file is durable before the answer. */
+/* The resumable upload in place of a body. With faults in the file it stays until it expires, and
+ * can be taken with other options. */
+static Status take_partial(App *app, Request *request, Response *response, const char *id,
+                           Error *err)
+{
+    Partial partial;
+
+    if (request->upload.size)
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
+                          "send a file or name an upload, not both");
+    if (!id_is_valid(id, "u_") || partial_find(app->blobs, id, &partial, err) ||
+        !resume_is_owner(request, &partial))
+        return api_refuse(response, PROBLEM_INVALID, err, STATUS_INVALID,
+                          "upload: there is no upload \"%.80s\"", id);
+    upload_close(app->blobs, &request->upload);
+    return partial_adopt(app->blobs, id, &request->upload, err);
+}
+
+/* POST /v1/models, /v1/animations: take a file, or a resumable upload (?upload=ID). 201 with the
+ * summary, 200 when the same bytes with the same options are there already. The file is durable
+ * before the answer. */
 static Status post_asset(App *app, Request *request, Response *response, Error *err)
 {
     AssetKind kind = kind_of(request);
@@ -135,9 +155,13 @@ static Status post_asset(App *app, Request *request, Response *response, Error *
                    .owner = request->bearer.name,
                    .created = time_now_ms()};
     char id[ASSET_ID_SIZE];
+    const char *partial = request_query(request, "upload");
 
     if (read_import(request, &asset, err))
         return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
+    if (partial && take_partial(app, request, response, partial, err))
+        return err->status;
+    asset.size = request->upload.size;
     if (request->upload.size == 0)
         return error_set(err, STATUS_INVALID, "the file is empty");
     if (upload_finish(&request->upload, err))
@@ -155,6 +179,8 @@ static Status post_asset(App *app, Request *request, Response *response, Error *
     }
     if (status)
         return status;
+    if (partial)
+        partial_remove(app->blobs, partial);
     const char *location = arena_format(&request->arena, "/v1/%ss/%s", asset_kind_name(kind), id);
     response_header(response, "Location", location ? location : "");
     JsonWriter json = response_json(response);

@@ -4,6 +4,7 @@
 #include "sim/bake.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* GET /healthz: the process answers. Says nothing about load. */
 static Status get_health(App *app, Request *request, Response *response, Error *err)
@@ -36,6 +37,7 @@ static Status get_ready(App *app, Request *request, Response *response, Error *e
     JsonWriter json = response_json(response);
     json_begin_object(&json, NULL);
     json_write_bool(&json, "ready", true);
+    json_write_bool(&json, "paused", atomic_load(&app->is_paused));
     json_write_int(&json, "queued", counts.in_state[JOB_QUEUED]);
     json_write_int(&json, "slots", loop.slots);
     json_write_int(&json, "slots_busy", loop.slots_busy);
@@ -56,6 +58,49 @@ static void write_counter(Text *out, const char *name, const char *help, int64_t
     text_format(out,
                 "# HELP bakehouse_%s %s\n# TYPE bakehouse_%s counter\nbakehouse_%s %" PRId64 "\n",
                 name, help, name, name, value);
+}
+
+/* One histogram of a metric; `labels` as "kind=\"read\"," or "". */
+/* `label` is one such as kind="read", or "". */
+static void write_histogram(Text *out, const char *name, const char *label, Histogram *histogram)
+{
+    const char *comma = *label ? "," : "", *open = *label ? "{" : "", *close = *label ? "}" : "";
+    long long count = 0;
+
+    for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        count += atomic_load(&histogram->bucket[i]);
+        text_format(out, "bakehouse_%s_bucket{%s%sle=\"%g\"} %lld\n", name, label, comma,
+                    histogram_bound[i], count);
+    }
+    count += atomic_load(&histogram->bucket[HISTOGRAM_BUCKETS]);
+    text_format(out, "bakehouse_%s_bucket{%s%sle=\"+Inf\"} %lld\n", name, label, comma, count);
+    text_format(out, "bakehouse_%s_sum%s%s%s %.6f\n", name, open, label, close,
+                (double)atomic_load(&histogram->microseconds) * 1e-6);
+    text_format(out, "bakehouse_%s_count%s%s%s %lld\n", name, open, label, close, count);
+}
+
+static void write_times(App *app, Text *out)
+{
+    static const char *const kind[] = {"kind=\"read\"", "kind=\"task\"", "kind=\"long_task\"",
+                                       "kind=\"upload\"", "kind=\"resume\""};
+    Metrics *metrics = &app->metrics;
+
+    text_add(out,
+             "# HELP bakehouse_http_answer_seconds From a request to the start of its answer.\n"
+             "# TYPE bakehouse_http_answer_seconds histogram\n");
+    for (int i = 0; i < 5; i++)
+        write_histogram(out, "http_answer_seconds", kind[i], &metrics->answer_seconds[i]);
+    text_add(out, "# HELP bakehouse_job_wait_seconds From the queue to a slot.\n"
+                  "# TYPE bakehouse_job_wait_seconds histogram\n");
+    write_histogram(out, "job_wait_seconds", "", &metrics->wait_seconds);
+    text_add(out, "# HELP bakehouse_run_seconds Of attempts that have ended.\n"
+                  "# TYPE bakehouse_run_seconds histogram\n");
+    write_histogram(out, "run_seconds", "", &metrics->run_seconds);
+    text_add(out, "# HELP bakehouse_attempts_total Attempts by how they ended.\n"
+                  "# TYPE bakehouse_attempts_total counter\n");
+    for (int state = JOB_DONE; state < JOB_STATE_COUNT; state++)
+        text_format(out, "bakehouse_attempts_total{state=\"%s\"} %lld\n",
+                    job_state_name((JobState)state), atomic_load(&metrics->ended[state]));
 }
 
 static void write_http(App *app, Text *out)
@@ -105,6 +150,13 @@ static void write_store(App *app, Text *out)
 
     write_counter(out, "store_commits_total", "Transactions.", store.commits);
     write_counter(out, "store_commands_total", "Commands in them.", store.commands);
+    text_format(out,
+                "# HELP bakehouse_store_commit_seconds_total All transactions together.\n"
+                "# TYPE bakehouse_store_commit_seconds_total counter\n"
+                "bakehouse_store_commit_seconds_total %.6f\n",
+                store.commit_seconds);
+    write_gauge(out, "store_bytes", "Of the database.", store.bytes);
+    write_gauge(out, "store_wal_bytes", "Of its write-ahead log.", store.wal_bytes);
     write_gauge(out, "store_wal_pages", "Pages in the write-ahead log.", store.wal_pages);
     write_gauge(out, "store_failing", "1 when the last transaction failed.", store.is_failing);
     write_gauge(out, "free_bytes", "Space on the disk of the store.", blobs_free_space(app->blobs));
@@ -133,6 +185,8 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     write_gauge(out, "tasks_waiting", "Tasks of requests that wait.", loop.tasks_waiting);
     write_counter(out, "runs_total", "Attempts that have ended.", loop.runs);
     write_counter(out, "frames_total", "Frames written.", atomic_load(&app->metrics.frames));
+    write_gauge(out, "queue_paused", "1 while no job is begun.", atomic_load(&app->is_paused));
+    write_times(app, out);
     write_http(app, out);
     write_store(app, out);
     if (write_notify(app, out, err))

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_help(void)
 {
@@ -43,7 +44,8 @@ int cli_serve(int argc, char **argv)
         print_help();
         return EXIT_DONE;
     }
-    log_open(config.is_verbose ? LOG_DEBUG : LOG_INFO);
+    log_open(config.is_verbose ? LOG_DEBUG : LOG_INFO,
+             strcmp(config.log_format, "json") == 0 ? LOG_JSON : LOG_TEXT);
     (void)signal(SIGPIPE, SIG_IGN);
     if (size_pool(&config, &err) || app_open(&config, &app, &err)) {
         log_event(LOG_ERROR, "server.failed", "message=%s", log_quote(err.message).text);

@@ -3,6 +3,7 @@
 #include "server/app.h"
 #include "server/http/guard.h"
 #include "server/http/request.h"
+#include "server/http/resume.h"
 #include "server/log.h"
 
 #include <inttypes.h>
@@ -89,7 +90,8 @@ static void add_cors(const App *app, Request *request)
         return;
     response_header(&request->response, "Access-Control-Allow-Origin", origin);
     response_header(&request->response, "Access-Control-Expose-Headers",
-                    "ETag, Location, Content-Range, Accept-Ranges, Retry-After");
+                    "ETag, Location, Content-Range, Accept-Ranges, Retry-After, Tus-Resumable, "
+                    "Upload-Offset, Upload-Length, Upload-Expires, Upload-Metadata");
     response_header(&request->response, "Vary", "Origin");
 }
 
@@ -100,6 +102,9 @@ static enum MHD_Result send_answer(App *app, Request *request)
     enum MHD_Result result = response_send(request);
     int code = request->response.code ? request->response.code : MHD_HTTP_OK;
     atomic_fetch_add(&app->metrics.requests[result == MHD_YES ? code / 100 : 0], 1);
+    if (request->route)
+        histogram_add(&app->metrics.answer_seconds[request->route->kind],
+                      time_steady_ns() - request->began_ns);
     log_request(request, code);
     return result;
 }
@@ -110,8 +115,22 @@ static void refuse(Request *request, ProblemKind kind)
     request->state = REQUEST_ANSWERED;
 }
 
+/* What a client of resumable uploads asks for. */
+static void add_tus_options(const App *app, Request *request)
+{
+    Response *response = &request->response;
+    const char *limit =
+        arena_format(&request->arena, "%" PRId64, app->config->max_upload_mib << 20);
+
+    response_header(response, "Tus-Resumable", "1.0.0");
+    response_header(response, "Tus-Version", "1.0.0");
+    response_header(response, "Tus-Extension", "creation,expiration,checksum,termination");
+    response_header(response, "Tus-Checksum-Algorithm", "sha1,sha256");
+    response_header(response, "Tus-Max-Size", limit ? limit : "0");
+}
+
 /* A preflight or a question for methods. */
-static void answer_options(Request *request, const char *allow)
+static void answer_options(const App *app, Request *request, const char *allow)
 {
     Response *response = &request->response;
     const char *copy = arena_format(&request->arena, "%s, OPTIONS", allow);
@@ -121,8 +140,11 @@ static void answer_options(Request *request, const char *allow)
     response_header(response, "Access-Control-Allow-Methods", copy ? copy : "OPTIONS");
     response_header(response, "Access-Control-Allow-Headers",
                     "Authorization, Content-Type, Range, If-None-Match, Last-Event-ID, "
-                    "Idempotency-Key");
+                    "Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Offset, "
+                    "Upload-Metadata, Upload-Checksum, X-HTTP-Method-Override");
     response_header(response, "Access-Control-Max-Age", "600");
+    if (strncmp(request->path, "/v1/uploads", 11) == 0)
+        add_tus_options(app, request);
     request->state = REQUEST_ANSWERED;
 }
 
@@ -145,9 +167,14 @@ static void run_handler(App *app, Request *request)
 
 /* --- the way in --- */
 
+static bool takes_file(const Route *route)
+{
+    return route->kind == ROUTE_UPLOAD || route->kind == ROUTE_RESUME;
+}
+
 static int64_t body_limit(const App *app, const Route *route)
 {
-    return route->kind == ROUTE_UPLOAD ? app->config->max_upload_mib << 20 : BODY_MAX;
+    return takes_file(route) ? app->config->max_upload_mib << 20 : BODY_MAX;
 }
 
 static bool has_body(const Request *request)
@@ -211,8 +238,15 @@ static void begin_upload(App *app, Request *request)
         error_set(&request->err, STATUS_FULL, "less than %" PRId64 " MiB are free on the disk",
                   app->config->reserve_disk_mib);
         refuse(request, PROBLEM_FULL);
+    } else if (request->route->kind == ROUTE_RESUME) {
+        ProblemKind kind = PROBLEM_NONE;
+
+        if (!resume_begin(app, request, &kind))
+            refuse(request, kind);
     } else if (upload_begin(app->blobs, &request->upload, &request->err)) {
         refuse(request, problem_of(request->err.status));
+    } else {
+        request->upload_limit = app->config->max_upload_mib << 20;
     }
 }
 
@@ -285,7 +319,7 @@ static void begin(App *app, Request *request)
     }
     request->route = find_route(request, allow, sizeof allow);
     if (!request->route && allow[0] && strcmp(request->method, "OPTIONS") == 0) {
-        answer_options(request, allow);
+        answer_options(app, request, allow);
         return;
     }
     if (!request->route) {
@@ -302,8 +336,22 @@ static void begin(App *app, Request *request)
     if (!is_allowed(app, request))
         return;
     check_head(app, request);
-    if (request->state == REQUEST_BODY && request->route->kind == ROUTE_UPLOAD)
+    if (request->state == REQUEST_BODY && takes_file(request->route))
         begin_upload(app, request);
+}
+
+/* Clients of resumable uploads behind proxies that know only GET and POST. */
+static const char *real_method(const Request *request, const char *url, const char *method)
+{
+    static const char *const known[] = {"PATCH", "DELETE", "HEAD"};
+    const char *wanted = request_header(request, "X-HTTP-Method-Override");
+
+    if (!wanted || strcmp(method, "POST") != 0 || strncmp(url, "/v1/uploads/", 12) != 0)
+        return method;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(wanted, known[i]) == 0)
+            return known[i];
+    return method;
 }
 
 static Request *create_request(App *app, struct MHD_Connection *connection, const char *url,
@@ -325,7 +373,7 @@ static Request *create_request(App *app, struct MHD_Connection *connection, cons
     }
     // the library's texts live as long as the connection's current request, as this does
     request->path = url;
-    request->method = method;
+    request->method = real_method(request, url, method);
     request->body = byte_writer(BODY_MAX, &request->body_err);
     request->response.text = text_open(64 << 20, &request->body_err);
     return request;
@@ -340,7 +388,7 @@ static bool take_body(App *app, Request *request, const char *data, size_t size)
         request->discarded += (int64_t)size;
         return request->discarded <= DISCARD_MAX;
     }
-    if (request->route->kind != ROUTE_UPLOAD) {
+    if (!takes_file(request->route)) {
         write_bytes(&request->body, data, size);
         if (request->body_err.status) {
             error_set(&request->err, STATUS_LIMIT, "the body has more than %d bytes", BODY_MAX);
@@ -349,9 +397,9 @@ static bool take_body(App *app, Request *request, const char *data, size_t size)
         return true;
     }
     atomic_fetch_add(&app->metrics.upload_bytes, (long long)size);
-    if (request->upload.size + (int64_t)size > body_limit(app, request->route)) {
-        error_set(&request->err, STATUS_LIMIT, "the file has more than %" PRId64 " MiB",
-                  app->config->max_upload_mib);
+    if (request->upload.size + (int64_t)size > request->upload_limit) {
+        error_set(&request->err, STATUS_LIMIT, "the file has more than %" PRId64 " bytes",
+                  request->upload_limit);
         refuse(request, PROBLEM_TOO_LARGE);
     } else if (upload_add(&request->upload, bytes, &request->err)) {
         refuse(request, problem_of(request->err.status));

@@ -8,18 +8,20 @@ typedef enum ProblemKind {
     PROBLEM_NONE,
     PROBLEM_MALFORMED, /* 400 a request or body that cannot be read */
     PROBLEM_UNAUTHORIZED,
-    PROBLEM_FORBIDDEN,   /* 403 a foreign origin or host */
-    PROBLEM_NOT_FOUND,   /* 404 */
-    PROBLEM_METHOD,      /* 405 */
-    PROBLEM_CONFLICT,    /* 409 */
-    PROBLEM_TOO_LARGE,   /* 413 a limit of a body, named */
-    PROBLEM_MEDIA_TYPE,  /* 415 */
-    PROBLEM_RANGE,       /* 416 */
-    PROBLEM_INVALID,     /* 422 a readable body with faults, or a limit of its content */
-    PROBLEM_BUSY,        /* 429 too many at once: Retry-After */
-    PROBLEM_INTERNAL,    /* 500 */
-    PROBLEM_UNAVAILABLE, /* 503 the store cannot be used now, or the server stops: Retry-After */
-    PROBLEM_FULL,        /* 507 the disk is full */
+    PROBLEM_FORBIDDEN,    /* 403 a foreign origin or host */
+    PROBLEM_NOT_FOUND,    /* 404 */
+    PROBLEM_METHOD,       /* 405 */
+    PROBLEM_CONFLICT,     /* 409 */
+    PROBLEM_PRECONDITION, /* 412 a version of the upload protocol that is not spoken */
+    PROBLEM_TOO_LARGE,    /* 413 a limit of a body, named */
+    PROBLEM_MEDIA_TYPE,   /* 415 */
+    PROBLEM_RANGE,        /* 416 */
+    PROBLEM_INVALID,      /* 422 a readable body with faults, or a limit of its content */
+    PROBLEM_CHECKSUM,     /* 460 a piece of an upload is not what its checksum says */
+    PROBLEM_BUSY,         /* 429 too many at once: Retry-After */
+    PROBLEM_INTERNAL,     /* 500 */
+    PROBLEM_UNAVAILABLE,  /* 503 the store cannot be used now, or the server stops: Retry-After */
+    PROBLEM_FULL,         /* 507 the disk is full */
     PROBLEM_KIND_COUNT
 } ProblemKind;
 

@@ -25,7 +25,8 @@ typedef enum RouteKind {
     ROUTE_READ,      /* answers at once, on the connection's thread, within 5 ms */
     ROUTE_TASK,      /* writes, or computes shortly: on the pool, the connection sleeps */
     ROUTE_LONG_TASK, /* the same, and may take seconds */
-    ROUTE_UPLOAD     /* the body goes to a file while it comes; then a long task */
+    ROUTE_UPLOAD,    /* the body goes to a file while it comes; then a long task */
+    ROUTE_RESUME     /* the same, to the end of a file that is there (http/resume.h) */
 } RouteKind;
 
 typedef struct Route {
@@ -94,9 +95,10 @@ struct Request {
     ByteWriter body;
     Upload upload;
     bool is_upload_counted;
-    Bearer bearer;     /* who asks */
-    int64_t received;  /* bytes of the body */
-    int64_t discarded; /* bytes of a body that has been refused */
+    int64_t upload_limit; /* bytes the file may have */
+    Bearer bearer;        /* who asks */
+    int64_t received;     /* bytes of the body */
+    int64_t discarded;    /* bytes of a body that has been refused */
     RequestState state;
     Response response;
     Error err;

@@ -20,7 +20,25 @@ struct Server {
     int quiesced; /* the listening socket, when it is ours again; else -1 */
     atomic_llong complained_ms;
     char address[160];
+    char *certificate, *key; /* PEM, for the library; NULL without TLS */
 };
+
+enum { PEM_MAX = 1 << 20 };
+
+/* A whole small file as a text. */
+static Status read_pem(const char *path, char **out, Error *err)
+{
+    char *text = calloc(1, PEM_MAX + 1);
+    FILE *file = text ? fopen(path, "re") : NULL;
+    size_t size = file ? fread(text, 1, PEM_MAX, file) : 0;
+
+    if (file)
+        (void)fclose(file);
+    *out = text; // freed with the server
+    if (size == 0 || size == PEM_MAX || !strstr(text, "-----BEGIN "))
+        return error_set(err, STATUS_INVALID, "\"%s\" cannot be read, or is not PEM", path);
+    return STATUS_OK;
+}
 
 /* The library's own complaints: counted, and at most one a second logged. */
 static void complain(void *server_, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
@@ -94,19 +112,34 @@ Status server_open(struct App *app, Server **out, Error *err)
     bool is_six = address.any.sa_family == AF_INET6;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
                      (is_six ? (unsigned)MHD_USE_IPv6 : 0u);
+    if (config->tls_cert && (read_pem(config->tls_cert, &server->certificate, err) ||
+                             read_pem(config->tls_key, &server->key, err))) {
+        server_close(server);
+        return err->status;
+    }
+    struct MHD_OptionItem secrets[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
+                                       {MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
+                                       {MHD_OPTION_END, 0, NULL}};
+    if (config->tls_cert)
+        flags |= (unsigned)MHD_USE_TLS;
+    else
+        secrets[0].option = MHD_OPTION_END;
     server->daemon = MHD_start_daemon(
         flags, (uint16_t)config->port, NULL, NULL, dispatch_handle, app, MHD_OPTION_EXTERNAL_LOGGER,
         complain, server, MHD_OPTION_SOCK_ADDR, &address.any, MHD_OPTION_THREAD_POOL_SIZE,
         choose_threads(), MHD_OPTION_CONNECTION_LIMIT, choose_connections(config),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(config->idle_ms / 1000),
-        MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_ARRAY, secrets,
+        MHD_OPTION_END);
     const union MHD_DaemonInfo *port =
         server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!port) {
         char text[128];
 
-        error_set(err, STATUS_IO, "could not listen on %s: %s", config->listen,
-                  strerror_r(errno, text, sizeof text));
+        error_set(err, STATUS_IO, "could not listen on %s: %s%s", config->listen,
+                  config->tls_cert && !errno ? "the certificate or its key is not taken"
+                                             : strerror_r(errno, text, sizeof text),
+                  config->tls_cert ? " (with TLS)" : "");
         server_close(server);
         return err->status;
     }
@@ -135,6 +168,10 @@ void server_close(Server *server)
         MHD_stop_daemon(server->daemon);
     if (server->quiesced >= 0)
         (void)close(server->quiesced);
+    free(server->certificate);
+    if (server->key)
+        explicit_bzero(server->key, PEM_MAX);
+    free(server->key);
     free(server);
 }
 

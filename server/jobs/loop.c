@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000 };
+enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS };
 
 /* What other threads ask for. */
 typedef struct Cancellation {
@@ -195,7 +195,7 @@ static void claim(Loop *loop)
 {
     struct App *app = loop->app;
 
-    if (loop->is_claiming || loop->is_draining ||
+    if (loop->is_claiming || loop->is_draining || atomic_load(&app->is_paused) ||
         loop->slots_busy + loop->slots_lost >= (int)app->config->workers)
         return;
     Run *run = calloc(1, sizeof *run);
@@ -370,6 +370,22 @@ static bool is_due(int64_t *last_ns, int64_t now, int64_t interval_ms)
     return true;
 }
 
+static int64_t days_ago(int64_t now, int64_t days)
+{
+    return days ? now - days * DAY_MS : 0;
+}
+
+static Retention retention_now(const Config *config)
+{
+    int64_t now = time_now_ms();
+
+    return (Retention){.events_before = days_ago(now, config->event_days),
+                       .jobs_before = days_ago(now, config->keep_days),
+                       .assets_before = days_ago(now, config->keep_unused_days),
+                       .uploads_before = now - config->upload_hours * HOUR_MS,
+                       .cache_before = days_ago(now, config->keep_cache_days)};
+}
+
 /* A loop that drains and has no runs left sends nothing more: what it sends lives in it. */
 static void keep_house(Loop *loop, int64_t now)
 {
@@ -389,12 +405,14 @@ static void keep_house(Loop *loop, int64_t now)
                               .before = time_now_ms() - config->stale_ms,
                               .is_lazy = true},
                    &loop->is_sweeping);
+    // a full chunk means that there is more
+    if (!atomic_load(&loop->is_pruning) && loop->prune.count >= RETENTION_CHUNK)
+        loop->pruned_ns = 0;
     if (is_due(&loop->pruned_ns, now, HOUR_MS))
-        submit_own(loop, &loop->prune,
-                   &(Command){.kind = COMMAND_PRUNE,
-                              .before = time_now_ms() - config->event_days * 86400000,
-                              .is_lazy = true},
-                   &loop->is_pruning);
+        submit_own(
+            loop, &loop->prune,
+            &(Command){.kind = COMMAND_PRUNE, .retention = retention_now(config), .is_lazy = true},
+            &loop->is_pruning);
     if (is_due(&loop->polled_ns, now, POLL_MS))
         claim(loop);
 }

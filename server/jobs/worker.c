@@ -256,6 +256,8 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
                   log_quote(err.message).text);
     else
         log_end(run, &end, failure);
+    atomic_fetch_add(&run->app->metrics.ended[end.state], 1);
+    histogram_add(&run->app->metrics.run_seconds, (int64_t)(result->seconds * 1e9));
     text_close(&rows);
 }
 
@@ -305,6 +307,7 @@ void worker_run(Run *run)
     if (!arena_create(&arena, (size_t)app->config->max_job_mib << 20, &err) &&
         !store_find_job(app->store, run->job, &arena, &job, &err) &&
         !segment_acquire(&app->segments, run->job, &run->segment, &err)) {
+        histogram_add(&app->metrics.wait_seconds, (time_now_ms() - job.created) * 1000000);
         run_body(run, (Bytes){(const uint8_t *)job.body, strlen(job.body)}, &arena);
     } else {
         JobSpec none = {0};

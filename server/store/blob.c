@@ -18,6 +18,7 @@ struct Blobs {
     int root;
     int lock;
     int uploads; /* temporary files */
+    int partial; /* ID and ID.about */
     int assets;  /* by SHA-256 */
     int jobs;    /* ID/aATTEMPT/ */
     int cache;
@@ -50,22 +51,36 @@ static int open_folder(int parent, const char *name, Error *err)
     return folder;
 }
 
-/* Remove every file of a folder; folders in it are left alone. */
-static void empty_folder(int folder)
+/* Files of a folder, `each` called with every name; returns how many there are. */
+static int walk_folder(int folder, void (*each)(int folder, const char *name, int64_t before),
+                       int64_t before)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    int count = 0;
 
     if (!list) {
         if (copy >= 0)
             (void)close(copy);
-        return;
+        return 0;
     }
     // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own
-    for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
-        if (entry->d_name[0] != '.')
-            (void)unlinkat(folder, entry->d_name, 0);
+    for (struct dirent *entry = readdir(list); entry; entry = readdir(list)) {
+        if (entry->d_name[0] == '.')
+            continue;
+        count++;
+        if (each)
+            each(folder, entry->d_name, before);
+    }
     (void)closedir(list);
+    return count;
+}
+
+/* Folders are left alone. */
+static void remove_file(int folder, const char *name, int64_t before)
+{
+    (void)before;
+    (void)unlinkat(folder, name, 0);
 }
 
 static Status take_lock(Blobs *blobs, const char *folder, Error *err)
@@ -85,10 +100,17 @@ Status blobs_open(const char *folder, Blobs **out, Error *err)
 
     if (!blobs)
         return error_set(err, STATUS_NO_MEMORY, "could not open the data folder");
-    *blobs = (Blobs){.root = -1, .lock = -1, .uploads = -1, .assets = -1, .jobs = -1, .cache = -1};
+    *blobs = (Blobs){.root = -1,
+                     .lock = -1,
+                     .uploads = -1,
+                     .partial = -1,
+                     .assets = -1,
+                     .jobs = -1,
+                     .cache = -1};
     blobs->root = open_folder(AT_FDCWD, folder, err);
     if (!err->status && !take_lock(blobs, folder, err)) {
         blobs->uploads = open_folder(blobs->root, "uploads", err);
+        blobs->partial = open_folder(blobs->root, "partial", err);
         blobs->assets = open_folder(blobs->root, "assets", err);
         blobs->jobs = open_folder(blobs->root, "jobs", err);
         blobs->cache = open_folder(blobs->root, "cache", err);
@@ -97,7 +119,7 @@ Status blobs_open(const char *folder, Blobs **out, Error *err)
         blobs_close(blobs);
         return error_context(err, "data folder \"%s\"", folder);
     }
-    empty_folder(blobs->uploads);
+    (void)walk_folder(blobs->uploads, remove_file, 0);
     *out = blobs;
     return STATUS_OK;
 }
@@ -106,8 +128,8 @@ void blobs_close(Blobs *blobs)
 {
     if (!blobs)
         return;
-    int *const all[] = {&blobs->uploads, &blobs->assets, &blobs->jobs,
-                        &blobs->cache,   &blobs->root,   &blobs->lock};
+    int *const all[] = {&blobs->uploads, &blobs->partial, &blobs->assets, &blobs->jobs,
+                        &blobs->cache,   &blobs->root,    &blobs->lock};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (*all[i] >= 0)
             (void)close(*all[i]);
@@ -246,6 +268,8 @@ Status upload_add(Upload *upload, Bytes bytes, Error *err)
     if (file_write(upload->file, upload->size, bytes, err))
         return err->status;
     sha256_add(&upload->hash, bytes.data, bytes.size);
+    if (upload->wants_sha1)
+        sha1_add(&upload->sha1, bytes.data, bytes.size);
     upload->size += (int64_t)bytes.size;
     return STATUS_OK;
 }
@@ -264,6 +288,8 @@ void upload_close(Blobs *blobs, Upload *upload)
 {
     if (upload->file < 0)
         return;
+    if (upload->is_provisional && ftruncate(upload->file, (off_t)upload->base))
+        upload->is_provisional = false; // the client asks for the offset and sees what is there
     (void)close(upload->file);
     upload->file = -1;
     if (upload->name[0])
@@ -286,6 +312,162 @@ Status blob_open(Blobs *blobs, const char *sha256, int *out_file, int64_t *out_s
 void blob_remove(Blobs *blobs, const char *sha256)
 {
     (void)unlinkat(blobs->assets, sha256, 0);
+}
+
+/* --- uploads in pieces --- */
+
+enum { PARTIAL_NAME_SIZE = STORE_ID_SIZE + 8, ABOUT_SIZE = 2048 };
+
+static void name_about(char out[PARTIAL_NAME_SIZE], const char *id)
+{
+    (void)snprintf(out, PARTIAL_NAME_SIZE, "%s.about", id);
+}
+
+Status partial_create(Blobs *blobs, const char *id, const Partial *partial, int max_count,
+                      Error *err)
+{
+    char about[ABOUT_SIZE], name[PARTIAL_NAME_SIZE];
+
+    if (walk_folder(blobs->partial, NULL, 0) / 2 >= max_count)
+        return error_set(err, STATUS_LIMIT, "%d uploads are unfinished already", max_count);
+    int length = snprintf(about, sizeof about, "%lld\n%s\n%s\n", (long long)partial->size,
+                          partial->owner, partial->note);
+    name_about(name, id);
+    // the description comes last: what has one is whole
+    if (write_whole(blobs, blobs->partial, id, (Bytes){(const uint8_t *)"", 0}, err) ||
+        write_whole(blobs, blobs->partial, name, (Bytes){(uint8_t *)about, (size_t)length}, err))
+        partial_remove(blobs, id);
+    return err->status;
+}
+
+/* A line of the description; returns what follows it. */
+static const char *take_line(const char *text, char *out, size_t size)
+{
+    size_t length = strcspn(text, "\n");
+
+    (void)snprintf(out, size, "%.*s", (int)length, text);
+    return text + length + (text[length] == '\n');
+}
+
+Status partial_find(Blobs *blobs, const char *id, Partial *out, Error *err)
+{
+    char text[ABOUT_SIZE], name[PARTIAL_NAME_SIZE], bytes[32];
+    struct stat data = {0};
+    int file = -1;
+    int64_t length = 0;
+
+    name_about(name, id);
+    if (open_for_reading(blobs->partial, name, &file, &length, err))
+        return err->status == STATUS_NOT_FOUND
+                   ? error_set(err, STATUS_NOT_FOUND, "there is no upload \"%s\"", id)
+                   : err->status;
+    ssize_t got = read(file, text, sizeof text - 1);
+    (void)close(file);
+    if (got < 0 || fstatat(blobs->partial, id, &data, AT_SYMLINK_NOFOLLOW))
+        return set_system_error(err, "read an upload");
+    text[got] = '\0';
+    *out =
+        (Partial){.offset = (int64_t)data.st_size, .touched = (int64_t)data.st_mtim.tv_sec * 1000};
+    const char *rest = take_line(text, bytes, sizeof bytes);
+    out->size = strtoll(bytes, NULL, 10);
+    rest = take_line(rest, out->owner, sizeof out->owner);
+    (void)take_line(rest, out->note, sizeof out->note);
+    return STATUS_OK;
+}
+
+Status partial_resume(Blobs *blobs, const char *id, int64_t offset, Upload *out, Error *err)
+{
+    struct stat about = {0};
+    int file = openat(blobs->partial, id, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (file < 0)
+        return set_system_error(err, "open an upload");
+    if (flock(file, LOCK_EX | LOCK_NB))
+        error_set(err, STATUS_CONFLICT, "another piece of this upload comes in now");
+    else if (fstat(file, &about))
+        set_system_error(err, "open an upload");
+    else if ((int64_t)about.st_size != offset)
+        error_set(err, STATUS_CONFLICT, "the upload has %lld bytes, the piece begins at %lld",
+                  (long long)about.st_size, (long long)offset);
+    if (err->status) {
+        (void)close(file);
+        return err->status;
+    }
+    *out = (Upload){.file = file, .size = offset, .base = offset};
+    sha256_begin(&out->hash);
+    sha1_begin(&out->sha1);
+    return STATUS_OK;
+}
+
+Status partial_adopt(Blobs *blobs, const char *id, Upload *out, Error *err)
+{
+    Partial partial = {0};
+    Bytes bytes = {0};
+    Upload upload = {.file = -1};
+
+    if (partial_find(blobs, id, &partial, err))
+        return err->status;
+    if (partial.offset != partial.size)
+        return error_set(err, STATUS_CONFLICT, "the upload has %lld of %lld bytes",
+                         (long long)partial.offset, (long long)partial.size);
+    (void)snprintf(upload.name, sizeof upload.name, "u%d-%u", (int)getpid(),
+                   atomic_fetch_add(&blobs->serial, 1u));
+    if (linkat(blobs->partial, id, blobs->uploads, upload.name, 0))
+        return set_system_error(err, "take over an upload");
+    upload.file = openat(blobs->uploads, upload.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    upload.size = partial.size;
+    sha256_begin(&upload.hash);
+    if (upload.file < 0)
+        set_system_error(err, "open an upload");
+    else if (!file_map(upload.file, upload.size, &bytes, err))
+        sha256_add(&upload.hash, bytes.data, bytes.size);
+    file_unmap(bytes);
+    if (err->status) {
+        (void)unlinkat(blobs->uploads, upload.name, 0);
+        upload.name[0] = '\0';
+        upload_close(blobs, &upload);
+        return err->status;
+    }
+    *out = upload;
+    return STATUS_OK;
+}
+
+void partial_remove(Blobs *blobs, const char *id)
+{
+    char name[PARTIAL_NAME_SIZE];
+
+    name_about(name, id);
+    (void)unlinkat(blobs->partial, name, 0);
+    (void)unlinkat(blobs->partial, id, 0);
+}
+
+/* The file goes when it was last written (or touched) before then. A description goes with the data
+ * that it describes. */
+static void remove_old(int folder, const char *name, int64_t before)
+{
+    struct stat about;
+    const char *ending = strstr(name, ".about");
+    char data[PARTIAL_NAME_SIZE];
+
+    if (ending && strlen(name) < sizeof data) {
+        (void)snprintf(data, sizeof data, "%.*s", (int)(ending - name), name);
+        if (fstatat(folder, data, &about, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+            (void)unlinkat(folder, name, 0);
+    } else if (!fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) &&
+               (int64_t)about.st_mtim.tv_sec * 1000 < before) {
+        (void)unlinkat(folder, name, 0);
+    }
+}
+
+void blobs_prune(Blobs *blobs, int64_t uploads_before, int64_t cache_before)
+{
+    if (uploads_before > 0) {
+        // twice: descriptions whose data the first pass removed
+        (void)walk_folder(blobs->partial, remove_old, uploads_before);
+        (void)walk_folder(blobs->partial, remove_old, uploads_before);
+    }
+    if (cache_before > 0)
+        (void)walk_folder(blobs->cache, remove_old, cache_before);
 }
 
 /* --- results --- */
@@ -373,7 +555,7 @@ void result_remove(Blobs *blobs, const char *job, int attempt)
     (void)snprintf(path, sizeof path, "%s/a%d", job, attempt);
     int folder = openat(blobs->jobs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
-        empty_folder(folder);
+        (void)walk_folder(folder, remove_file, 0);
         (void)close(folder);
         (void)unlinkat(blobs->jobs, path, AT_REMOVEDIR);
     }
@@ -385,7 +567,10 @@ void result_remove(Blobs *blobs, const char *job, int attempt)
 
 Status cache_open(Blobs *blobs, const char *name, int *out_file, int64_t *out_size, Error *err)
 {
-    return open_for_reading(blobs->cache, name, out_file, out_size, err);
+    if (open_for_reading(blobs->cache, name, out_file, out_size, err))
+        return err->status;
+    (void)futimens(*out_file, NULL);
+    return STATUS_OK;
 }
 
 Status cache_write(Blobs *blobs, const char *name, Bytes bytes, Error *err)

@@ -2,6 +2,7 @@
  * knows a path.
  *
  *     uploads   a temporary file that is hashed while it grows, then published under its SHA-256
+ *     partial   uploads that come in pieces, with what was said of them; until they are adopted
  *     results   what one attempt of a job has written: frames, measures
  *     cache     answers that are made from a bake (exports, sheets), by name; may vanish
  *
@@ -14,6 +15,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "server/store/ids.h"
+
+#include <stdbool.h>
 
 typedef struct Blobs Blobs;
 
@@ -30,7 +33,11 @@ typedef struct Upload {
     int64_t size;
     Sha256 hash;
     char sha256[SHA256_HEX_SIZE]; /* after upload_finish */
-    char name[80];                /* of the temporary file */
+    char name[80];                /* of the temporary file; "" for a piece of a partial */
+    int64_t base;                 /* bytes that were there before this piece */
+    bool is_provisional;          /* closing takes the piece back */
+    bool wants_sha1;
+    Sha1 sha1; /* of the piece, where wanted */
 } Upload;
 
 NODISCARD Status upload_begin(Blobs *blobs, Upload *out, Error *err);
@@ -40,6 +47,29 @@ NODISCARD Status upload_finish(Upload *upload, Error *err);
 /* Removes the temporary file if it was not published. Accepts one that was never begun
  * (file == -1). */
 void upload_close(Blobs *blobs, Upload *upload);
+
+/* An upload that comes in pieces. */
+enum { PARTIAL_OWNER_SIZE = 72, PARTIAL_NOTE_SIZE = 1025 };
+typedef struct Partial {
+    int64_t size;                   /* bytes it will have */
+    int64_t offset;                 /* bytes there */
+    int64_t touched;                /* ms: when it was last added to */
+    char owner[PARTIAL_OWNER_SIZE]; /* name of a token */
+    char note[PARTIAL_NOTE_SIZE];   /* what the client said of it; one line */
+} Partial;
+
+/* Durable when this returns. LIMIT when there are `max_count` already. */
+NODISCARD Status partial_create(Blobs *blobs, const char *id, const Partial *partial, int max_count,
+                                Error *err);
+NODISCARD Status partial_find(Blobs *blobs, const char *id, Partial *out, Error *err);
+/* The next piece, from `offset` on: CONFLICT when that is not the end of what is there, or another
+ * piece comes in now. upload_add adds, file_sync makes it durable, upload_close ends. */
+NODISCARD Status partial_resume(Blobs *blobs, const char *id, int64_t offset, Upload *out,
+                                Error *err);
+/* All of it as an upload, hashed; CONFLICT when it is not whole. The partial stays until
+ * partial_remove. */
+NODISCARD Status partial_adopt(Blobs *blobs, const char *id, Upload *out, Error *err);
+void partial_remove(Blobs *blobs, const char *id);
 
 /* The upload under its SHA-256, in place of what was there (the same bytes). */
 NODISCARD Status blob_publish(Blobs *blobs, Upload *upload, Error *err);
@@ -60,10 +90,14 @@ NODISCARD Status result_cut(Blobs *blobs, const char *job, int attempt, const ch
                             int64_t size, Error *err);
 void result_remove(Blobs *blobs, const char *job, int attempt);
 
-/* `name` holds hexadecimal digits, letters, '.', '-' and '_' only. */
+/* Opening marks the file as read. `name` holds hexadecimal digits, letters, '.', '-' and '_' only.
+ */
 NODISCARD Status cache_open(Blobs *blobs, const char *name, int *out_file, int64_t *out_size,
                             Error *err);
 NODISCARD Status cache_write(Blobs *blobs, const char *name, Bytes bytes, Error *err);
+
+/* Unfinished uploads last added to, and cached files last read, before then (ms) are removed. */
+void blobs_prune(Blobs *blobs, int64_t uploads_before, int64_t cache_before);
 
 /* A file's bytes, read-only, until file_unmap. The file may be closed at once. */
 NODISCARD Status file_map(int file, int64_t size, Bytes *out, Error *err);

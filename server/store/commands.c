@@ -154,24 +154,13 @@ static Status insert_asset(Store *store, Command *command, Error *err)
     return add_event(store, NULL, "asset", data, err);
 }
 
-static Status delete_asset(Store *store, Command *command, Error *err)
+static Status delete_asset_row(Store *store, const char *kind, const char *id, Error *err)
 {
-    Query count = query_begin(store->writer, QUERY_COUNT_ASSET_JOBS);
-
-    query_bind_text(&count, command->id);
-    int64_t jobs = query_step(&count, err) ? query_int(&count, 0) : 0;
-    query_end(&count);
-    if (err->status)
-        return err->status;
-    if (jobs > 0)
-        return error_set(err, STATUS_CONFLICT,
-                         "%s \"%s\" is used by %lld job%s: delete those first",
-                         asset_kind_name(command->asset_kind), command->id, (long long)jobs,
-                         jobs == 1 ? "" : "s");
     Query query = query_begin(store->writer, QUERY_DELETE_ASSET);
     Doomed file = {.is_blob = true};
-    query_bind_text(&query, asset_kind_name(command->asset_kind));
-    query_bind_text(&query, command->id);
+
+    query_bind_text(&query, kind);
+    query_bind_text(&query, id);
     bool was_there = query_step(&query, err);
     if (was_there)
         query_copy(&query, 0, file.name, sizeof file.name);
@@ -179,9 +168,24 @@ static Status delete_asset(Store *store, Command *command, Error *err)
     if (err->status)
         return err->status;
     if (!was_there)
-        return error_set(err, STATUS_NOT_FOUND, "there is no %s \"%s\"",
-                         asset_kind_name(command->asset_kind), command->id);
+        return error_set(err, STATUS_NOT_FOUND, "there is no %s \"%s\"", kind, id);
     return doom(store, &file, err);
+}
+
+static Status delete_asset(Store *store, Command *command, Error *err)
+{
+    const char *kind = asset_kind_name(command->asset_kind);
+    Query count = query_begin(store->writer, QUERY_COUNT_ASSET_JOBS);
+
+    query_bind_text(&count, command->id);
+    int64_t jobs = query_number(&count, err);
+    if (err->status)
+        return err->status;
+    if (jobs > 0)
+        return error_set(err, STATUS_CONFLICT,
+                         "%s \"%s\" is used by %lld job%s: delete those first", kind, command->id,
+                         (long long)jobs, jobs == 1 ? "" : "s");
+    return delete_asset_row(store, kind, command->id, err);
 }
 
 /* --- taking jobs in --- */
@@ -368,13 +372,13 @@ static Status retry_job(Store *store, Command *command, Error *err)
     return add_state_event(store, command->id, JOB_QUEUED, 0, err);
 }
 
-static Status delete_job(Store *store, Command *command, Error *err)
+static Status delete_job_row(Store *store, const char *id, Error *err)
 {
     Query query = query_begin(store->writer, QUERY_DELETE_JOB);
     int64_t result = 0;
     bool was_deleted = false;
 
-    query_bind_text(&query, command->id);
+    query_bind_text(&query, id);
     while (query_step(&query, err)) {
         was_deleted = true;
         result = query_int(&query, 0);
@@ -383,15 +387,20 @@ static Status delete_job(Store *store, Command *command, Error *err)
     if (err->status)
         return err->status;
     if (!was_deleted)
-        return refuse_move(store, command->id, "deleted", err);
+        return refuse_move(store, id, "deleted", err);
     query = query_begin(store->writer, QUERY_DELETE_JOB_EVENTS);
-    query_bind_text(&query, command->id);
+    query_bind_text(&query, id);
     if (query_run(&query, NULL, err) || drop_result(store, result, err))
         return err->status;
     char data[160];
-    (void)snprintf(data, sizeof data, "{\"job\":\"%s\"}", command->id);
-    note_news(store, command->id, true);
+    (void)snprintf(data, sizeof data, "{\"job\":\"%s\"}", id);
+    note_news(store, id, true);
     return add_event(store, NULL, "deleted", data, err);
+}
+
+static Status delete_job(Store *store, Command *command, Error *err)
+{
+    return delete_job_row(store, command->id, err);
 }
 
 /* --- an attempt's life --- */
@@ -649,12 +658,63 @@ static Status update_result(Store *store, Command *command, Error *err)
     return query_run(&query, NULL, err);
 }
 
+/* --- retention and settings --- */
+
+/* Rows to delete: read first, then deleted, for a statement must not see its own table change. */
+typedef struct OldRows {
+    int count;
+    char kind[RETENTION_CHUNK][16];
+    char id[RETENTION_CHUNK][STORE_ID_SIZE];
+} OldRows;
+
+static OldRows list_old(Store *store, QueryKind kind, int64_t before, Error *err)
+{
+    Query query = query_begin(store->writer, kind);
+    OldRows old = {0};
+    int id = kind == QUERY_LIST_UNUSED_ASSETS ? 1 : 0;
+
+    query_bind_int(&query, before);
+    query_bind_int(&query, RETENTION_CHUNK);
+    while (old.count < RETENTION_CHUNK && query_step(&query, err)) {
+        query_copy(&query, 0, old.kind[old.count], sizeof old.kind[0]);
+        query_copy(&query, id, old.id[old.count++], sizeof old.id[0]);
+    }
+    query_end(&query);
+    return old;
+}
+
 static Status prune(Store *store, Command *command, Error *err)
 {
-    Query query = query_begin(store->writer, QUERY_PRUNE_EVENTS);
+    const Retention *retention = &command->retention;
+    Query events = query_begin(store->writer, QUERY_PRUNE_EVENTS);
 
-    query_bind_int(&query, command->before);
-    return query_run(&query, &command->count, err);
+    blobs_prune(store->blobs, retention->uploads_before, retention->cache_before);
+    query_bind_int(&events, retention->events_before);
+    if (query_run(&events, NULL, err))
+        return err->status;
+    OldRows jobs = list_old(store, QUERY_LIST_OLD_JOBS, retention->jobs_before, err);
+    for (int i = 0; i < jobs.count && !err->status; i++)
+        delete_job_row(store, jobs.id[i], err);
+    if (err->status)
+        return err->status;
+    OldRows assets = list_old(store, QUERY_LIST_UNUSED_ASSETS, retention->assets_before, err);
+    for (int i = 0; i < assets.count && !err->status; i++)
+        delete_asset_row(store, assets.kind[i], assets.id[i], err);
+    command->count = jobs.count > assets.count ? jobs.count : assets.count;
+    return err->status;
+}
+
+static Status set(Store *store, Command *command, Error *err)
+{
+    Query query = query_begin(store->writer, QUERY_SET);
+    char data[256];
+
+    query_bind_text(&query, command->name);
+    query_bind_text(&query, command->data);
+    if (query_run(&query, NULL, err))
+        return err->status;
+    (void)snprintf(data, sizeof data, "{\"%s\":%s}", command->name, command->data);
+    return add_event(store, NULL, "setting", data, err);
 }
 
 void command_run(Store *store, Command *command)
@@ -678,6 +738,7 @@ void command_run(Store *store, Command *command)
         [COMMAND_PRUNE] = prune,
         [COMMAND_SETTLE_DELIVERY] = delivery_settle,
         [COMMAND_DELIVER_AGAIN] = delivery_again,
+        [COMMAND_SET] = set,
     };
 
     run[command->kind](store, command, &command->err);

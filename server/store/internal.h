@@ -52,6 +52,7 @@ struct Store {
     Connection *idle;
 
     atomic_llong commits;
+    atomic_llong commit_ns;
     atomic_llong commands;
     atomic_llong wal_gauge;
     atomic_bool is_failing;

@@ -69,6 +69,10 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
                                                                                       "DESC LIMIT "
                                                                                       "?4",
     [QUERY_COUNT_JOBS] = "SELECT state, count(*) FROM job GROUP BY state",
+    [QUERY_COUNT_TAGGED] =
+        "SELECT job.state, job.passed, count(*) FROM tag AS one JOIN job ON job.id = one.job WHERE "
+        "one.key = ?1 AND one.value = ?2 AND " HAS_TAG("?3", "?4") " AND " HAS_TAG(
+            "?5", "?6") " AND " HAS_TAG("?7", "?8") " GROUP BY job.state, job.passed",
     [QUERY_COUNT_QUEUED] = "SELECT count(*) FROM job WHERE state = 'queued'",
     [QUERY_COUNT_QUEUED_OF_OWNER] = "SELECT count(*) FROM job WHERE state = 'queued' AND owner = ?",
     [QUERY_CANCEL_QUEUED] = "UPDATE job SET state = 'cancelled', finished = ? WHERE id = ? AND "
@@ -134,6 +138,16 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
         "SELECT id, job, kind, data FROM event WHERE id > ? AND job = ? ORDER BY id LIMIT ?",
     [QUERY_LAST_EVENT] = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'",
     [QUERY_PRUNE_EVENTS] = "DELETE FROM event WHERE created < ?",
+    [QUERY_LIST_OLD_JOBS] =
+        "SELECT id FROM job WHERE state IN ('done', 'failed', 'cancelled') AND is_kept = 0 AND "
+        "finished < ? ORDER BY finished LIMIT ?",
+    [QUERY_LIST_UNUSED_ASSETS] =
+        "SELECT kind, id FROM asset WHERE used < ? AND NOT EXISTS (SELECT 1 FROM job WHERE model = "
+        "asset.id) AND NOT EXISTS (SELECT 1 FROM job WHERE animation = asset.id) ORDER BY used "
+        "LIMIT ?",
+    [QUERY_SET] = "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE "
+                  "SET value = excluded.value",
+    [QUERY_FIND_SETTING] = "SELECT value FROM setting WHERE name = ?",
     [QUERY_DELETE_JOB_EVENTS] = "DELETE FROM event WHERE job = ?",
     [QUERY_LIST_JOB_MEASURES] =
         "SELECT job.id, job.name, job.model, job.tags, job.finished, job.passed, measure.name, "

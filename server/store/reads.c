@@ -216,10 +216,52 @@ Status store_list_jobs(Store *store, const JobFilter *filter, Arena *arena, JobL
     return end_list(store, &query, arena, err);
 }
 
+Status store_count_tagged(Store *store, const JobTagRow *tag, int tag_count, JobCounts *out,
+                          Error *err)
+{
+    Connection *connection = reader_take(store, err);
+
+    *out = (JobCounts){0};
+    if (!connection)
+        return err->status;
+    Query query = query_begin(connection, QUERY_COUNT_TAGGED);
+    bind_tags(&query, tag, tag_count);
+    while (query_step(&query, err)) {
+        char name[16];
+        int64_t count = query_int(&query, 2);
+
+        query_copy(&query, 0, name, sizeof name);
+        JobState state = job_state_find(name);
+        if (state < JOB_STATE_COUNT)
+            out->in_state[state] += count;
+        if (!query_is_null(&query, 1))
+            *(query_int(&query, 1) ? &out->passed : &out->not_passed) += count;
+    }
+    query_end(&query);
+    reader_give(store, connection);
+    return err->status;
+}
+
+Status store_find_setting(Store *store, const char *name, char *out, size_t size, Error *err)
+{
+    Connection *connection = reader_take(store, err);
+
+    out[0] = '\0';
+    if (!connection)
+        return err->status;
+    Query query = query_begin(connection, QUERY_FIND_SETTING);
+    query_bind_text(&query, name);
+    if (query_step(&query, err))
+        query_copy(&query, 0, out, size);
+    query_end(&query);
+    reader_give(store, connection);
+    return err->status;
+}
+
 Status store_count_jobs(Store *store, JobCounts *out, Error *err)
 {
     Connection *connection = reader_take(store, err);
-    JobCounts counts = {{0}};
+    JobCounts counts = {0};
 
     if (!connection)
         return err->status;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* --- migrations --- */
 
@@ -194,9 +195,22 @@ void store_close(Store *store)
     free(store);
 }
 
+/* Bytes of the store's file with this ending, 0 where there is none. */
+static int64_t file_size(const Store *store, const char *ending)
+{
+    struct stat about;
+    char path[4096];
+
+    (void)snprintf(path, sizeof path, "%s%s", store->path, ending);
+    return stat(path, &about) ? 0 : (int64_t)about.st_size;
+}
+
 StoreGauges store_gauges(Store *store)
 {
     return (StoreGauges){
+        .bytes = file_size(store, ""),
+        .wal_bytes = file_size(store, "-wal"),
+        .commit_seconds = (double)atomic_load(&store->commit_ns) * 1e-9,
         .commits = atomic_load(&store->commits),
         .commands = atomic_load(&store->commands),
         .wal_pages = atomic_load(&store->wal_gauge),

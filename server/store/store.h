@@ -151,9 +151,10 @@ typedef enum CommandKind {
     COMMAND_HEARTBEAT,
     COMMAND_SWEEP,           /* running jobs whose runner is gone; answers count */
     COMMAND_UPDATE_RESULT,   /* size and frames of an attempt, after its file was cut back */
-    COMMAND_PRUNE,           /* events older than `before` */
+    COMMAND_PRUNE,           /* what `retention` says; answers count */
     COMMAND_SETTLE_DELIVERY, /* an attempt at delivery `id` is over */
     COMMAND_DELIVER_AGAIN,   /* what was told of the end of job `id`; CONFLICT without it */
+    COMMAND_SET,             /* the setting `name` to `data`, and an event */
     COMMAND_KIND_COUNT
 } CommandKind;
 
@@ -181,6 +182,16 @@ typedef struct DeliveryEnd {
     const char *error;
 } DeliveryEnd;
 
+/* What is older goes, at most RETENTION_CHUNK jobs and as many assets a command; 0: nothing. ms. */
+enum { RETENTION_CHUNK = 24 };
+typedef struct Retention {
+    int64_t events_before;
+    int64_t jobs_before;    /* ended then, and not to be kept */
+    int64_t assets_before;  /* of no job, and last uploaded or used then */
+    int64_t uploads_before; /* unfinished, last added to then */
+    int64_t cache_before;   /* derived files, last read then */
+} Retention;
+
 typedef struct Command {
     CommandKind kind;
     /* in; what is pointed to must live until the command is done */
@@ -201,6 +212,8 @@ typedef struct Command {
     const char *data;     /* JSON */
     const char *measured; /* JSON array of measures so far, NULL where the event has none */
     int64_t before;       /* ms */
+    Retention retention;
+    const char *name; /* of a setting */
     int64_t size;
     int frames;
     double progress;
@@ -285,8 +298,16 @@ NODISCARD Status store_find_job_by_idempotency(Store *store, const char *owner, 
 
 typedef struct JobCounts {
     int64_t in_state[JOB_STATE_COUNT];
+    int64_t passed, not_passed; /* of jobs with gates; with tags only */
 } JobCounts;
 NODISCARD Status store_count_jobs(Store *store, JobCounts *out, Error *err);
+/* Those with all the tags, of which there is at least one. */
+NODISCARD Status store_count_tagged(Store *store, const JobTagRow *tag, int tag_count,
+                                    JobCounts *out, Error *err);
+
+/* The value of a setting, "" where it was never set; cut where it is longer. */
+NODISCARD Status store_find_setting(Store *store, const char *name, char *out, size_t size,
+                                    Error *err);
 
 typedef struct EventFilter {
     int64_t after;   /* id, exclusive */
@@ -359,6 +380,8 @@ typedef struct StoreGauges {
     int64_t commits;
     int64_t commands;
     int64_t wal_pages;
-    bool is_failing; /* the last commit failed */
+    int64_t wal_bytes, bytes; /* of the files */
+    double commit_seconds;    /* all commits together */
+    bool is_failing;          /* the last commit failed */
 } StoreGauges;
 StoreGauges store_gauges(Store *store);

@@ -175,6 +175,7 @@ static void answer_all(Command *first)
 static void run_batch(Store *store, Command *first)
 {
     Error err = {0};
+    int64_t began_ns = time_steady_ns();
 
     run_plain(store, QUERY_BEGIN, &err);
     for (Command *command = first; command && !err.status; command = command->next) {
@@ -186,6 +187,7 @@ static void run_batch(Store *store, Command *first)
     atomic_store(&store->is_failing, err.status != STATUS_OK);
     atomic_fetch_add(&store->commits, 1);
     store->committed_ns = time_steady_ns();
+    atomic_fetch_add(&store->commit_ns, (long long)(store->committed_ns - began_ns));
     if (err.status) {
         Error ignored = {0};
 

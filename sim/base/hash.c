@@ -22,6 +22,21 @@ void sha256_end(Sha256 *hash, uint8_t out[SHA256_SIZE])
     sha256_digest(&hash->context, SHA256_SIZE, out);
 }
 
+void sha1_begin(Sha1 *hash)
+{
+    sha1_init(&hash->context);
+}
+
+void sha1_add(Sha1 *hash, const void *data, size_t size)
+{
+    sha1_update(&hash->context, size, data);
+}
+
+void sha1_end(Sha1 *hash, uint8_t out[SHA1_SIZE])
+{
+    sha1_digest(&hash->context, SHA1_SIZE, out);
+}
+
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE])
 {
     static const char digit[] = "0123456789abcdef";

@@ -21,7 +21,8 @@ class Service(ServerTest):
         self.assertTrue(contract["openapi"].startswith("3."))
         text = self.server.get("/metrics").body.decode()
         for line in text.splitlines():
-            self.assertRegex(line, r'^(# (HELP|TYPE) .*|bakehouse_\w+(\{\w+="\w+"\})? -?[\d.]+)$')
+            self.assertRegex(line, r'^(# (HELP|TYPE) .*|bakehouse_\w+(\{(\w+="[\w.+-]+",?)+\})? '
+                                   r'-?[\d.]+)$')
 
     def test_serves_every_route_of_the_contract(self):
         for path, methods in self.server.get("/v1/openapi.json").json["paths"].items():

@@ -169,6 +169,30 @@ TEST(config, is_closed_unless_loopback)
     }
 }
 
+TEST(log, gives_a_line_as_members_of_an_object)
+{
+    static const struct {
+        const char *line, *members;
+    } row[] = {
+        {"", ""},
+        {"job=j_1 frames=12", ",\"job\":\"j_1\",\"frames\":12"},
+        {"ms=1.5 message=\"a \\\"b\\\" c\" code=-3",
+         ",\"ms\":1.5,\"message\":\"a \\\"b\\\" c\",\"code\":-3"},
+        {"version=0.1.0 zero=0 id=007 dash=- half=5.",
+         ",\"version\":\"0.1.0\",\"zero\":0,\"id\":\"007\",\"dash\":\"-\",\"half\":\"5.\""},
+    };
+    char out[256];
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        (void)log_members(row[i].line, out, sizeof out);
+        CHECK_EQUAL_TEXT(out, row[i].members);
+    }
+    // what does not fit is left out whole
+    (void)log_members("one=1 two=22222222", out, 12);
+    CHECK_EQUAL_TEXT(out, ",\"one\":1");
+    CHECK_EQUAL_TEXT(log_quote("a\xff\n\xc3\xa9\x7f").text, "\"a??\xc3\xa9?\"");
+}
+
 TEST(config, opens_to_others_with_tokens)
 {
     char name[] = "serve", listen[] = "--listen=0.0.0.0:1", tokens[] = "--token-file=tokens";

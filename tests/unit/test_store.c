@@ -404,7 +404,7 @@ TEST(store, takes_back_only_the_command_that_failed)
 TEST(store, numbers_events_upwards_for_ever)
 {
     Fixture f;
-    Command prune = {.kind = COMMAND_PRUNE, .before = INT64_MAX};
+    Command prune = {.kind = COMMAND_PRUNE, .retention.events_before = INT64_MAX};
     int64_t before = 0;
     int64_t after = 0;
     EventList list;
@@ -415,7 +415,7 @@ TEST(store, numbers_events_upwards_for_ever)
     CHECK_INT(store_last_event(f.store, &before, &f.err), ==, STATUS_OK);
     CHECK_INT(before, ==, 2); // the asset's and the job's
     CHECK_INT(store_execute(f.store, &prune, &f.err), ==, STATUS_OK);
-    CHECK_INT(prune.count, ==, 2);
+    CHECK_INT(prune.count, ==, 0); // no job and no asset went
     CHECK_INT(move(&f, COMMAND_CANCEL_JOB, "j_1"), ==, STATUS_OK);
     CHECK_INT(store_last_event(f.store, &after, &f.err), ==, STATUS_OK);
     CHECK_INT(after, ==, 3);
@@ -423,6 +423,91 @@ TEST(store, numbers_events_upwards_for_ever)
     CHECK_INT(store_list_events(f.store, &filter, &f.arena, &list, &f.err), ==, STATUS_OK);
     CHECK_INT(list.count, ==, 1);
     CHECK_TEXT(list.event[0].data, "\"state\":\"cancelled\"");
+    tear_down(&f);
+}
+
+static bool has_job(Fixture *f, const char *id)
+{
+    Error ignored = {0};
+
+    return store_find_job(f->store, id, &f->arena, &(Job){0}, &ignored) == STATUS_OK;
+}
+
+static bool has_asset(Fixture *f, const char *id)
+{
+    Error ignored = {0};
+
+    return store_find_asset(f->store, ASSET_MODEL, id, &f->arena, &(Asset){0}, &ignored) ==
+           STATUS_OK;
+}
+
+static int prune(Fixture *f, Retention retention)
+{
+    Command command = {.kind = COMMAND_PRUNE, .retention = retention};
+
+    CHECK_INT(store_execute(f->store, &command, &f->err), ==, STATUS_OK);
+    return command.count;
+}
+
+TEST(store, removes_old_jobs_that_have_ended_and_are_not_to_be_kept)
+{
+    Fixture f;
+    int64_t later = time_now_ms() + 60000;
+
+    set_up(&f);
+    (void)add_asset(&f, "m_1", "bytes");
+    add_plain_job(&f, "j_1");
+    add_plain_job(&f, "j_2");
+    CHECK_INT(move(&f, COMMAND_CANCEL_JOB, "j_1"), ==, STATUS_OK);
+    CHECK_INT(prune(&f, (Retention){.jobs_before = 0}), ==, 0);
+    CHECK_INT(prune(&f, (Retention){.jobs_before = 1000}), ==, 0); // it ended later
+    CHECK(has_job(&f, "j_1"));
+    CHECK_INT(prune(&f, (Retention){.jobs_before = later}), ==, 1);
+    CHECK(!has_job(&f, "j_1"));
+    CHECK(has_job(&f, "j_2")); // it waits
+    tear_down(&f);
+}
+
+TEST(store, removes_files_that_no_job_uses_and_nobody_touched)
+{
+    Fixture f;
+    int64_t now = time_now_ms();
+    Command touch = {.kind = COMMAND_TOUCH_ASSET, .id = "m_2"};
+
+    set_up(&f);
+    (void)add_asset(&f, "m_1", "one");
+    (void)add_asset(&f, "m_2", "two");
+    (void)add_asset(&f, "m_3", "three");
+    add_plain_job(&f, "j_1"); // of m_1
+    CHECK_INT(store_execute(f.store, &touch, &f.err), ==, STATUS_OK);
+    CHECK_INT(prune(&f, (Retention){.assets_before = now}), ==, 1);
+    CHECK(has_asset(&f, "m_1"));
+    CHECK(has_asset(&f, "m_2"));
+    CHECK(!has_asset(&f, "m_3"));
+    CHECK_INT(prune(&f, (Retention){.assets_before = now + 60000}), ==, 1);
+    CHECK(has_asset(&f, "m_1"));
+    CHECK(!has_asset(&f, "m_2"));
+    tear_down(&f);
+}
+
+TEST(store, removes_more_than_a_chunk_in_turns)
+{
+    Fixture f;
+    int64_t later = time_now_ms() + 60000;
+    enum { COUNT = RETENTION_CHUNK + 5 };
+
+    set_up(&f);
+    (void)add_asset(&f, "m_1", "bytes");
+    for (int i = 0; i < COUNT; i++) {
+        char id[16];
+
+        (void)snprintf(id, sizeof id, "j_%d", i);
+        add_plain_job(&f, id);
+        CHECK_INT(move(&f, COMMAND_CANCEL_JOB, id), ==, STATUS_OK);
+    }
+    CHECK_INT(prune(&f, (Retention){.jobs_before = later}), ==, RETENTION_CHUNK);
+    CHECK_INT(prune(&f, (Retention){.jobs_before = later}), ==, 5);
+    CHECK_INT(prune(&f, (Retention){.jobs_before = later}), ==, 0);
     tear_down(&f);
 }
 
