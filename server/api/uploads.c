@@ -124,7 +124,7 @@ static Status find_upload(App *app, Request *request, Partial *out, Error *err)
 /* GET and HEAD /v1/uploads/{id}: how much of it is there. */
 static Status get_upload(App *app, Request *request, Response *response, Error *err)
 {
-    Partial partial;
+    Partial partial = {0};
 
     resume_add_headers(request);
     if (strcmp(request->method, "HEAD") == 0 && resume_check_version(request, response, err))
@@ -165,7 +165,7 @@ static Status patch_upload(App *app, Request *request, Response *response, Error
 /* DELETE /v1/uploads/{id}. */
 static Status delete_upload(App *app, Request *request, Response *response, Error *err)
 {
-    Partial partial;
+    Partial partial = {0};
 
     resume_add_headers(request);
     if (resume_check_version(request, response, err) || find_upload(app, request, &partial, err))
