@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const CliCommand *const commands[] = {
-    &bake_command,   &inspect_command, &check_command, &template_command,
-    &sample_command, &sheet_command,   &token_command, NULL,
+    &bake_command,  &inspect_command, &check_command,  &template_command, &sample_command,
+    &sheet_command, &token_command,   &backup_command, &fsck_command,     NULL,
 };
 
 static void print_commands(void)

@@ -118,9 +118,9 @@ static Status add_asset(App *app, Request *request, Asset *asset, Response *resp
 }
 
 /* It is in use again: its time of being kept begins anew. */
-static Status touch_asset(App *app, const char *id, Error *err)
+static Status touch_asset(App *app, Request *request, const char *id, Error *err)
 {
-    Command command = {.kind = COMMAND_TOUCH_ASSET};
+    Command command = {.kind = COMMAND_TOUCH_ASSET, .upload = &request->upload};
 
     (void)snprintf(command.id, sizeof command.id, "%s", id);
     return store_execute(app->store, &command, err);
@@ -175,7 +175,7 @@ static Status post_asset(App *app, Request *request, Response *response, Error *
         *err = (Error){0};
         status = add_asset(app, request, &asset, response, err);
     } else if (!status) {
-        status = touch_asset(app, id, err);
+        status = touch_asset(app, request, id, err);
     }
     if (status)
         return status;

@@ -112,8 +112,13 @@ void cli_close_asset(CliAsset *asset);
 
 /* --- commands --- */
 
+/* The data folder of commands that work on one: --data, BAKEHOUSE_DATA, or bakehouse-data. */
+const char *cli_data_folder(const CliArguments *arguments);
+
+extern const CliCommand backup_command;
 extern const CliCommand bake_command;
 extern const CliCommand check_command;
+extern const CliCommand fsck_command;
 extern const CliCommand inspect_command;
 extern const CliCommand sample_command;
 extern const CliCommand sheet_command;

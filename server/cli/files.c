@@ -219,3 +219,12 @@ void cli_close_asset(CliAsset *asset)
     arena_destroy(&asset->beside);
     *asset = (CliAsset){0};
 }
+
+const char *cli_data_folder(const CliArguments *arguments)
+{
+    const char *folder = cli_value(arguments, "--data");
+
+    if (!folder)
+        folder = getenv("BAKEHOUSE_DATA"); // NOLINT(concurrency-mt-unsafe): one thread
+    return folder && folder[0] ? folder : "bakehouse-data";
+}

@@ -163,6 +163,7 @@ int cli_fail(const Error *err)
     (void)fprintf(stderr, "bakehouse: %s\n", err->message);
     switch (err->status) {
     case STATUS_IO:
+    case STATUS_FULL:
     case STATUS_NO_MEMORY:
     case STATUS_CANCELLED:
         return EXIT_MACHINE;

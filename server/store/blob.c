@@ -1,9 +1,10 @@
 #include "server/store/blob.h"
 
+#include "server/store/folders.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Folders are kept open, so every file is named relative to one of them. */
-struct Blobs {
-    int root;
-    int lock;
-    int uploads; /* temporary files */
-    int partial; /* ID and ID.about */
-    int assets;  /* by SHA-256 */
-    int jobs;    /* ID/aATTEMPT/ */
-    int cache;
-    atomic_uint serial; /* makes temporary names unique */
-};
-
-/* The sentence for errno, with the kind of failure that it is. */
-static Status set_system_error(Error *err, const char *what)
+Status folder_error(Error *err, const char *what)
 {
     char text[128];
     int code = errno;
@@ -37,17 +26,18 @@ static Status set_system_error(Error *err, const char *what)
     return error_set(err, status, "could not %s: %s", what, strerror_r(code, text, sizeof text));
 }
 
-static int open_folder(int parent, const char *name, Error *err)
+/* The folder, made where it is missing and `may_make`. */
+static int open_folder(int parent, const char *name, bool may_make, Error *err)
 {
     if (err->status)
         return -1;
-    if (mkdirat(parent, name, 0700) && errno != EEXIST) {
-        set_system_error(err, "make a folder of the store");
+    if (may_make && mkdirat(parent, name, 0700) && errno != EEXIST) {
+        folder_error(err, "make a folder of the store");
         return -1;
     }
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
-        set_system_error(err, "open a folder of the store");
+        folder_error(err, "open a folder of the store");
     return folder;
 }
 
@@ -83,20 +73,40 @@ static void remove_file(int folder, const char *name, int64_t before)
     (void)unlinkat(folder, name, 0);
 }
 
-static Status take_lock(Blobs *blobs, const char *folder, Error *err)
+/* What a run that died has left of uploads that it began or dropped. */
+static void remove_unpaired(Blobs *blobs)
 {
-    blobs->lock = openat(blobs->root, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (blobs->lock < 0)
-        return set_system_error(err, "open the lock file");
-    if (flock(blobs->lock, LOCK_EX | LOCK_NB))
-        return error_set(err, STATUS_CONFLICT, "another server uses the data folder \"%s\"",
-                         folder);
-    return STATUS_OK;
+    Error err = {0};
+    Walk walk;
+    Walked walked;
+
+    if (walk_open(blobs, WALK_UNPAIRED, &walk, &err))
+        return;
+    while (walk_next(&walk, &walked))
+        walk_remove(blobs, WALK_UNPAIRED, &walked);
+    walk_close(&walk);
 }
 
-Status blobs_open(const char *folder, Blobs **out, Error *err)
+static Status take_lock(Blobs *blobs, const char *folder, Error *err)
+{
+    enum { TRIES = 5, TRY_NS = 20000000 };
+
+    blobs->lock = openat(blobs->root, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (blobs->lock < 0)
+        return folder_error(err, "open the lock file");
+    // somebody may just be asking whether it is taken
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(blobs->lock, LOCK_EX | LOCK_NB) == 0)
+            return STATUS_OK;
+        (void)nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+    }
+    return error_set(err, STATUS_CONFLICT, "another server uses the data folder \"%s\"", folder);
+}
+
+Status blobs_open_as(const char *folder, BlobsMode mode, Blobs **out, Error *err)
 {
     Blobs *blobs = calloc(1, sizeof *blobs);
+    bool may_make = mode != BLOBS_READ;
 
     if (!blobs)
         return error_set(err, STATUS_NO_MEMORY, "could not open the data folder");
@@ -107,21 +117,41 @@ Status blobs_open(const char *folder, Blobs **out, Error *err)
                      .assets = -1,
                      .jobs = -1,
                      .cache = -1};
-    blobs->root = open_folder(AT_FDCWD, folder, err);
-    if (!err->status && !take_lock(blobs, folder, err)) {
-        blobs->uploads = open_folder(blobs->root, "uploads", err);
-        blobs->partial = open_folder(blobs->root, "partial", err);
-        blobs->assets = open_folder(blobs->root, "assets", err);
-        blobs->jobs = open_folder(blobs->root, "jobs", err);
-        blobs->cache = open_folder(blobs->root, "cache", err);
+    blobs->root = open_folder(AT_FDCWD, folder, mode == BLOBS_SERVE, err);
+    if (!err->status && (mode == BLOBS_READ || !take_lock(blobs, folder, err))) {
+        blobs->uploads = open_folder(blobs->root, "uploads", may_make, err);
+        blobs->partial = open_folder(blobs->root, "partial", may_make, err);
+        blobs->assets = open_folder(blobs->root, "assets", may_make, err);
+        blobs->jobs = open_folder(blobs->root, "jobs", may_make, err);
+        blobs->cache = open_folder(blobs->root, "cache", may_make, err);
     }
     if (err->status) {
         blobs_close(blobs);
         return error_context(err, "data folder \"%s\"", folder);
     }
-    (void)walk_folder(blobs->uploads, remove_file, 0);
+    if (mode == BLOBS_SERVE) {
+        (void)walk_folder(blobs->uploads, remove_file, 0);
+        remove_unpaired(blobs);
+    }
     *out = blobs;
     return STATUS_OK;
+}
+
+Status blobs_open(const char *folder, Blobs **out, Error *err)
+{
+    return blobs_open_as(folder, BLOBS_SERVE, out, err);
+}
+
+bool blobs_are_locked(const Blobs *blobs)
+{
+    int file = openat(blobs->root, "lock", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        return false;
+    // closing it gives back at once what this may have taken
+    bool is_locked = flock(file, LOCK_SH | LOCK_NB) != 0;
+    (void)close(file);
+    return is_locked;
 }
 
 void blobs_close(Blobs *blobs)
@@ -158,7 +188,7 @@ Status file_write(int file, int64_t offset, Bytes bytes, Error *err)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return set_system_error(err, "write to the store");
+            return folder_error(err, "write to the store");
         done += (size_t)written;
     }
     return STATUS_OK;
@@ -167,7 +197,7 @@ Status file_write(int file, int64_t offset, Bytes bytes, Error *err)
 Status file_sync(int file, Error *err)
 {
     if (fdatasync(file))
-        return set_system_error(err, "sync the store");
+        return folder_error(err, "sync the store");
     return STATUS_OK;
 }
 
@@ -179,7 +209,7 @@ Status file_map(int file, int64_t size, Bytes *out, Error *err)
     }
     void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED)
-        return set_system_error(err, "read from the store");
+        return folder_error(err, "read from the store");
     *out = (Bytes){data, (size_t)size};
     return STATUS_OK;
 }
@@ -197,7 +227,7 @@ void file_unmap(Bytes bytes)
 
 static Status sync_folder(int folder, Error *err)
 {
-    return fsync(folder) ? set_system_error(err, "sync the store") : STATUS_OK;
+    return fsync(folder) ? folder_error(err, "sync the store") : STATUS_OK;
 }
 
 static Status open_for_reading(int folder, const char *name, int *out_file, int64_t *out_size,
@@ -207,9 +237,9 @@ static Status open_for_reading(int folder, const char *name, int *out_file, int6
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
     if (file < 0)
-        return set_system_error(err, "open a file of the store");
+        return folder_error(err, "open a file of the store");
     if (fstat(file, &about)) {
-        set_system_error(err, "open a file of the store");
+        folder_error(err, "open a file of the store");
         (void)close(file);
         return err->status;
     }
@@ -224,7 +254,7 @@ static int create_temporary(Blobs *blobs, char *name, size_t size, Error *err)
     (void)snprintf(name, size, "u%d-%u", (int)getpid(), atomic_fetch_add(&blobs->serial, 1u));
     int file = openat(blobs->uploads, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0)
-        set_system_error(err, "make a file in the store");
+        folder_error(err, "make a file in the store");
     return file;
 }
 
@@ -240,7 +270,7 @@ static Status write_whole(Blobs *blobs, int folder, const char *name, Bytes byte
     if (!file_write(file, 0, bytes, err) && !file_sync(file, err)) {
         was_moved = renameat(blobs->uploads, temporary, folder, name) == 0;
         if (!was_moved)
-            set_system_error(err, "name a file of the store");
+            folder_error(err, "name a file of the store");
         else
             sync_folder(folder, err);
     }
@@ -299,7 +329,7 @@ void upload_close(Blobs *blobs, Upload *upload)
 Status blob_publish(Blobs *blobs, Upload *upload, Error *err)
 {
     if (renameat(blobs->uploads, upload->name, blobs->assets, upload->sha256))
-        return set_system_error(err, "name a file of the store");
+        return folder_error(err, "name a file of the store");
     upload->name[0] = '\0';
     return sync_folder(blobs->assets, err);
 }
@@ -312,6 +342,14 @@ Status blob_open(Blobs *blobs, const char *sha256, int *out_file, int64_t *out_s
 void blob_remove(Blobs *blobs, const char *sha256)
 {
     (void)unlinkat(blobs->assets, sha256, 0);
+}
+
+void blob_set_aside(Blobs *blobs, const char *sha256)
+{
+    char name[SHA256_HEX_SIZE + sizeof ".broken"];
+
+    (void)snprintf(name, sizeof name, "%s.broken", sha256);
+    (void)renameat(blobs->assets, sha256, blobs->assets, name);
 }
 
 /* --- uploads in pieces --- */
@@ -364,7 +402,7 @@ Status partial_find(Blobs *blobs, const char *id, Partial *out, Error *err)
     ssize_t got = read(file, text, sizeof text - 1);
     (void)close(file);
     if (got < 0 || fstatat(blobs->partial, id, &data, AT_SYMLINK_NOFOLLOW))
-        return set_system_error(err, "read an upload");
+        return folder_error(err, "read an upload");
     text[got] = '\0';
     *out =
         (Partial){.offset = (int64_t)data.st_size, .touched = (int64_t)data.st_mtim.tv_sec * 1000};
@@ -381,11 +419,11 @@ Status partial_resume(Blobs *blobs, const char *id, int64_t offset, Upload *out,
     int file = openat(blobs->partial, id, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
     if (file < 0)
-        return set_system_error(err, "open an upload");
+        return folder_error(err, "open an upload");
     if (flock(file, LOCK_EX | LOCK_NB))
         error_set(err, STATUS_CONFLICT, "another piece of this upload comes in now");
     else if (fstat(file, &about))
-        set_system_error(err, "open an upload");
+        folder_error(err, "open an upload");
     else if ((int64_t)about.st_size != offset)
         error_set(err, STATUS_CONFLICT, "the upload has %lld bytes, the piece begins at %lld",
                   (long long)about.st_size, (long long)offset);
@@ -413,12 +451,12 @@ Status partial_adopt(Blobs *blobs, const char *id, Upload *out, Error *err)
     (void)snprintf(upload.name, sizeof upload.name, "u%d-%u", (int)getpid(),
                    atomic_fetch_add(&blobs->serial, 1u));
     if (linkat(blobs->partial, id, blobs->uploads, upload.name, 0))
-        return set_system_error(err, "take over an upload");
+        return folder_error(err, "take over an upload");
     upload.file = openat(blobs->uploads, upload.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     upload.size = partial.size;
     sha256_begin(&upload.hash);
     if (upload.file < 0)
-        set_system_error(err, "open an upload");
+        folder_error(err, "open an upload");
     else if (!file_map(upload.file, upload.size, &bytes, err))
         sha256_add(&upload.hash, bytes.data, bytes.size);
     file_unmap(bytes);
@@ -479,14 +517,13 @@ static void name_result(char out[RESULT_NAME_SIZE], const char *job, int attempt
     (void)snprintf(out, RESULT_NAME_SIZE, "%s/a%d/%s", job, attempt, name);
 }
 
-/* The folder of an attempt, made and synced where it is missing. */
-static int make_attempt(Blobs *blobs, const char *job, int attempt, Error *err)
+int attempt_folder(Blobs *blobs, const char *job, int attempt, Error *err)
 {
     char name[32];
-    int parent = open_folder(blobs->jobs, job, err);
+    int parent = open_folder(blobs->jobs, job, true, err);
 
     (void)snprintf(name, sizeof name, "a%d", attempt);
-    int folder = open_folder(parent, name, err);
+    int folder = open_folder(parent, name, true, err);
     if (folder >= 0)
         (void)(sync_folder(parent, err) || sync_folder(blobs->jobs, err));
     if (parent >= 0)
@@ -497,13 +534,13 @@ static int make_attempt(Blobs *blobs, const char *job, int attempt, Error *err)
 Status result_create(Blobs *blobs, const char *job, int attempt, const char *name, int *out_file,
                      Error *err)
 {
-    int folder = make_attempt(blobs, job, attempt, err);
+    int folder = attempt_folder(blobs, job, attempt, err);
 
     if (!err->status) {
         int file = openat(folder, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
         if (file < 0)
-            set_system_error(err, "make a file in the store");
+            folder_error(err, "make a file in the store");
         else
             *out_file = file;
     }
@@ -524,7 +561,7 @@ Status result_open(Blobs *blobs, const char *job, int attempt, const char *name,
 Status result_write(Blobs *blobs, const char *job, int attempt, const char *name, Bytes bytes,
                     Error *err)
 {
-    int folder = make_attempt(blobs, job, attempt, err);
+    int folder = attempt_folder(blobs, job, attempt, err);
 
     if (!err->status)
         write_whole(blobs, folder, name, bytes, err);
@@ -541,8 +578,8 @@ Status result_cut(Blobs *blobs, const char *job, int attempt, const char *name, 
     name_result(path, job, attempt, name);
     int file = openat(blobs->jobs, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
-        return set_system_error(err, "open a file of the store");
-    Status status = ftruncate(file, (off_t)size) ? set_system_error(err, "cut a file of the store")
+        return folder_error(err, "open a file of the store");
+    Status status = ftruncate(file, (off_t)size) ? folder_error(err, "cut a file of the store")
                                                  : file_sync(file, err);
     (void)close(file);
     return status;

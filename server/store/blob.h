@@ -23,7 +23,15 @@ typedef struct Blobs Blobs;
 /* Makes the folders, takes the lock that keeps a second server out (CONFLICT), removes temporary
  * files of a run that died. */
 NODISCARD Status blobs_open(const char *folder, Blobs **out, Error *err);
+typedef enum BlobsMode {
+    BLOBS_SERVE,  /* blobs_open */
+    BLOBS_REPAIR, /* a folder that is there, with the lock; temporary files stay */
+    BLOBS_READ    /* without the lock, beside a server that may run; changes nothing */
+} BlobsMode;
+NODISCARD Status blobs_open_as(const char *folder, BlobsMode mode, Blobs **out, Error *err);
 void blobs_close(Blobs *blobs);
+/* Does somebody hold the lock of the folder? (For BLOBS_READ.) */
+bool blobs_are_locked(const Blobs *blobs);
 
 /* Bytes that can still be written; -1 where the system does not say. */
 int64_t blobs_free_space(const Blobs *blobs);
@@ -76,6 +84,8 @@ NODISCARD Status blob_publish(Blobs *blobs, Upload *upload, Error *err);
 NODISCARD Status blob_open(Blobs *blobs, const char *sha256, int *out_file, int64_t *out_size,
                            Error *err);
 void blob_remove(Blobs *blobs, const char *sha256);
+/* Renames a damaged file to SHA256.broken, so that nothing is made from it. */
+void blob_set_aside(Blobs *blobs, const char *sha256);
 
 /* A file of one attempt: "frames", "measures.json". Creating makes it empty. */
 NODISCARD Status result_create(Blobs *blobs, const char *job, int attempt, const char *name,

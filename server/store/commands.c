@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- events --- */
 
@@ -112,8 +113,22 @@ static Status check_owned_bytes(Store *store, const Command *command, Error *err
     return err->status;
 }
 
+/* The same bytes have come again: they take the place of a file that was lost or cut. */
+static Status restore_blob(Store *store, Upload *upload, Error *err)
+{
+    Error missing = {0};
+    int file = -1;
+    int64_t size = -1;
+
+    if (!blob_open(store->blobs, upload->sha256, &file, &size, &missing))
+        (void)close(file);
+    return size == upload->size ? STATUS_OK : blob_publish(store->blobs, upload, err);
+}
+
 static Status touch_asset(Store *store, Command *command, Error *err)
 {
+    if (command->upload && restore_blob(store, command->upload, err))
+        return err->status;
     Query query = query_begin(store->writer, QUERY_TOUCH_ASSET);
 
     query_bind_int(&query, time_now_ms());
@@ -717,6 +732,44 @@ static Status set(Store *store, Command *command, Error *err)
     return add_event(store, NULL, "setting", data, err);
 }
 
+/* Whoever has the result fails. Beyond SWEEP_MAX jobs there is no event for each: nobody follows a
+ * store that is being repaired. */
+static Status fail_broken(Store *store, Command *command, int64_t result, Error *err)
+{
+    Query query = query_begin(store->writer, QUERY_FAIL_BROKEN);
+    Swept failed[SWEEP_MAX];
+    int count = 0;
+
+    query_bind_text(&query, command->data);
+    query_bind_int(&query, result);
+    for (; query_step(&query, err); count++) {
+        if (count >= SWEEP_MAX)
+            continue;
+        query_copy(&query, 0, failed[count].id, sizeof failed[count].id);
+        failed[count].attempt = (int)query_int(&query, 1);
+    }
+    query_end(&query);
+    command->count = count;
+    for (int i = 0; i < count && i < SWEEP_MAX && !err->status; i++)
+        add_state_event(store, failed[i].id, JOB_FAILED, failed[i].attempt, err);
+    return err->status;
+}
+
+static Status break_result(Store *store, Command *command, Error *err)
+{
+    Query query = query_begin(store->writer, QUERY_BREAK_RESULT);
+    int64_t result = 0;
+
+    query_bind_int(&query, command->size);
+    query_bind_int(&query, command->frames);
+    query_bind_text(&query, command->id);
+    query_bind_int(&query, command->attempt);
+    while (query_step(&query, err))
+        result = query_int(&query, 0);
+    query_end(&query);
+    return err->status ? err->status : fail_broken(store, command, result, err);
+}
+
 void command_run(Store *store, Command *command)
 {
     static Status (*const run[COMMAND_KIND_COUNT])(Store *, Command *, Error *) = {
@@ -739,6 +792,7 @@ void command_run(Store *store, Command *command)
         [COMMAND_SETTLE_DELIVERY] = delivery_settle,
         [COMMAND_DELIVER_AGAIN] = delivery_again,
         [COMMAND_SET] = set,
+        [COMMAND_BREAK_RESULT] = break_result,
     };
 
     run[command->kind](store, command, &command->err);

@@ -4,6 +4,7 @@
  * inbox and the pool of readers have a mutex each. */
 #pragma once
 
+#include "server/store/folders.h"
 #include "server/store/query.h"
 
 #include <uv.h>
@@ -78,3 +79,7 @@ void query_read_job(const Query *query, Arena *arena, Job *out);
 /* A reading connection for one call. */
 Connection *reader_take(Store *store, Error *err);
 void reader_give(Store *store, Connection *connection);
+
+/* Does a row know what lies there? (WALK_BLOB, WALK_ATTEMPT.) Not knowing is never certain when
+ * `err` is filled. */
+bool walk_is_known(Connection *reader, WalkKind kind, const Walked *walked, Error *err);

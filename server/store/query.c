@@ -197,6 +197,22 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
         "SELECT coalesce(min(next), 0) FROM delivery WHERE state = 'pending' AND next > ?",
     [QUERY_FIND_DELIVERY] = "SELECT job, url, body, state, attempts FROM delivery WHERE id = ?",
     [QUERY_COUNT_DELIVERIES] = "SELECT count(*) FROM delivery WHERE state = 'pending'",
+    [QUERY_CHECK_PAGES] = "PRAGMA integrity_check(20)",
+    [QUERY_CHECK_REFERENCES] =
+        "SELECT \"table\", coalesce(rowid, 0), parent FROM pragma_foreign_key_check LIMIT 20",
+    [QUERY_CHECK_BLOBS] = "SELECT sha256, max(size), min(id) FROM asset WHERE sha256 > ? GROUP BY "
+                          "sha256 ORDER BY sha256 LIMIT ?",
+    [QUERY_CHECK_RESULTS] =
+        "SELECT id, job, attempt, is_complete, frames, size, sha256, EXISTS (SELECT 1 FROM job "
+        "WHERE job.result = result.id AND job.state = 'running') FROM result WHERE id > ? ORDER "
+        "BY id LIMIT ?",
+    // attempt 0: any
+    [QUERY_HAS_RESULT] = "SELECT count(*) FROM result WHERE job = ?1 AND (?2 = 0 OR attempt = ?2)",
+    [QUERY_BREAK_RESULT] = "UPDATE result SET is_complete = 0, size = ?, frames = ?, sha256 = '' "
+                           "WHERE job = ? AND attempt = ? RETURNING id",
+    [QUERY_FAIL_BROKEN] =
+        "UPDATE job SET state = 'failed', error_status = 'io', error = ?, is_cached = 0, passed = "
+        "NULL, reason = '' WHERE result = ? AND state = 'done' RETURNING id, attempt",
 };
 
 /* --- connections --- */

@@ -32,12 +32,12 @@ static Status run_sql(Store *store, const char *sql, const char *what, Error *er
     return code == SQLITE_OK ? STATUS_OK : connection_error(store->writer, code, what, err);
 }
 
-static int read_number(Store *store, const char *sql)
+static int read_number(const Connection *connection, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
     int value = 0;
 
-    if (sqlite3_prepare_v2(store->writer->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW)
         value = sqlite3_column_int(statement, 0);
     sqlite3_finalize(statement);
@@ -75,14 +75,22 @@ static Status copy_before(Store *store, int version, Error *err)
     return err->status;
 }
 
-static Status migrate(Store *store, Error *err)
+/* The version that this program's migrations lead to. */
+static int newest_version(void)
 {
-    int version = read_number(store, "PRAGMA user_version");
     int newest = 0;
 
     for (const EmbeddedFile *file = embedded_file; file->path; file++)
         if (migration_number(file->path) > newest)
             newest = migration_number(file->path);
+    return newest;
+}
+
+static Status migrate(Store *store, Error *err)
+{
+    int version = read_number(store->writer, "PRAGMA user_version");
+    int newest = newest_version();
+
     if (version > newest)
         return error_set(err, STATUS_CONFLICT,
                          "the store has version %d, this program knows %d: use a newer one",
@@ -90,7 +98,7 @@ static Status migrate(Store *store, Error *err)
     if (version == 0 &&
         run_sql(store, "PRAGMA application_id = 0x42414b45", "could not mark the store", err))
         return err->status;
-    if (read_number(store, "PRAGMA application_id") != APPLICATION_ID)
+    if (read_number(store->writer, "PRAGMA application_id") != APPLICATION_ID)
         return error_set(err, STATUS_CONFLICT, "\"%s\" is not a store of this program",
                          store->path);
     if (version > 0 && version < newest && copy_before(store, version, err))
@@ -100,6 +108,24 @@ static Status migrate(Store *store, Error *err)
         if (migration_number(file->path) > version &&
             apply_migration(store, file, migration_number(file->path), err))
             return err->status;
+    return STATUS_OK;
+}
+
+/* Is it a store of this program, and of this version? */
+static Status check_version(const Store *store, const Connection *connection, Error *err)
+{
+    int version = read_number(connection, "PRAGMA user_version");
+
+    if (read_number(connection, "PRAGMA application_id") != APPLICATION_ID)
+        return error_set(err, STATUS_CONFLICT, "\"%s\" is not a store of this program",
+                         store->path);
+    if (version != newest_version())
+        return error_set(err, STATUS_CONFLICT,
+                         "the store has version %d, this program works with %d: %s", version,
+                         newest_version(),
+                         version < newest_version() ? "start a server on it once, which brings it "
+                                                      "up to date"
+                                                    : "use a newer one");
     return STATUS_OK;
 }
 
@@ -138,14 +164,17 @@ static int note_wal_pages(void *store_, sqlite3 *db, const char *name, int pages
     return SQLITE_OK;
 }
 
-Status store_open(const char *folder, Blobs *blobs, const StoreListener *listener, Store **out,
-                  Error *err)
+/* The store without its connections; NULL and `err` without memory. */
+static Store *create_store(const char *folder, Blobs *blobs, const StoreListener *listener,
+                           Error *err)
 {
     Store *store = calloc(1, sizeof *store);
     size_t size = strlen(folder) + sizeof "/store.sqlite";
 
-    if (!store)
-        return error_set(err, STATUS_NO_MEMORY, "could not open the store");
+    if (!store) {
+        error_set(err, STATUS_NO_MEMORY, "could not open the store");
+        return NULL;
+    }
     store->blobs = blobs;
     store->listener = *listener;
     store->path = malloc(size);
@@ -156,12 +185,41 @@ Status store_open(const char *folder, Blobs *blobs, const StoreListener *listene
         error_set(err, STATUS_NO_MEMORY, "could not open the store");
     else
         (void)snprintf(store->path, size, "%s/store.sqlite", folder);
+    return store;
+}
+
+Status store_open(const char *folder, Blobs *blobs, const StoreListener *listener, Store **out,
+                  Error *err)
+{
+    Store *store = create_store(folder, blobs, listener, err);
+
+    if (!store)
+        return err->status;
     if (!err->status && !connection_open(store->path, CONNECTION_WRITE, &store->writer, err) &&
         !migrate(store, err)) {
         (void)sqlite3_wal_hook(store->writer->db, note_wal_pages, store);
         store->has_thread = uv_thread_create(&store->thread, store_run_writer, store) == 0;
         if (!store->has_thread)
             error_set(err, STATUS_NO_MEMORY, "could not start the store's thread");
+    }
+    if (err->status) {
+        store_close(store);
+        return error_context(err, "store in \"%s\"", folder);
+    }
+    *out = store;
+    return STATUS_OK;
+}
+
+Status store_open_reading(const char *folder, Blobs *blobs, Store **out, Error *err)
+{
+    Store *store = create_store(folder, blobs, &(StoreListener){0}, err);
+
+    if (!store)
+        return err->status;
+    Connection *connection = err->status ? NULL : reader_take(store, err);
+    if (connection) {
+        check_version(store, connection, err);
+        reader_give(store, connection);
     }
     if (err->status) {
         store_close(store);

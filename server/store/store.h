@@ -137,7 +137,7 @@ typedef struct MeasureOfJob {
 
 typedef enum CommandKind {
     COMMAND_INSERT_ASSET, /* publishes the upload too; answers was_new */
-    COMMAND_TOUCH_ASSET,  /* it was uploaded again */
+    COMMAND_TOUCH_ASSET,  /* it was uploaded again; the upload takes the place of lost bytes */
     COMMAND_DELETE_ASSET,
     COMMAND_INSERT_JOB, /* answers id and was_new; done at birth when the key is there */
     COMMAND_CANCEL_JOB, /* CONFLICT when it has ended */
@@ -155,6 +155,7 @@ typedef enum CommandKind {
     COMMAND_SETTLE_DELIVERY, /* an attempt at delivery `id` is over */
     COMMAND_DELIVER_AGAIN,   /* what was told of the end of job `id`; CONFLICT without it */
     COMMAND_SET,             /* the setting `name` to `data`, and an event */
+    COMMAND_BREAK_RESULT,    /* its files are damaged: its jobs fail with `data`; size and frames */
     COMMAND_KIND_COUNT
 } CommandKind;
 
@@ -254,6 +255,9 @@ typedef struct StoreListener {
 /* Opens FOLDER/store.sqlite, applies migrations, starts the writer. `blobs` must outlive it. */
 NODISCARD Status store_open(const char *folder, Blobs *blobs, const StoreListener *listener,
                             Store **out, Error *err);
+/* Opens a store that is there for reading, beside a server that may have it: nothing may be
+ * submitted. CONFLICT where it is no store, or one of another version. */
+NODISCARD Status store_open_reading(const char *folder, Blobs *blobs, Store **out, Error *err);
 /* Finishes what was submitted, checkpoints, closes. Accepts NULL. */
 void store_close(Store *store);
 

@@ -5,11 +5,12 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import threading
 import time
 import unittest
 
-from support import (FINAL, Server, frame_numbers, job, long_job, records, sample, wait_until)
+from support import (BINARY, FINAL, Server, frame_numbers, job, long_job, records, sample, wait_until)
 
 KILLS = int(os.environ.get("BAKEHOUSE_KILLS", "5"))
 SEED = int(os.environ.get("BAKEHOUSE_SEED", "1"))
@@ -49,6 +50,16 @@ def states(server, job_id):
 
 
 class Killed(unittest.TestCase):
+    def check_store(self, server):
+        """Beside the server and without it, the store holds what it says and nothing else."""
+        for is_running in (True, False):
+            if not is_running:
+                self.assertEqual(server.stop(), 0)
+            done = subprocess.run([BINARY, "fsck", "--data", server.data], capture_output=True,
+                                  text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn(": clean", done.stdout)
+
     def check_runs(self, server, job_id):
         """Never two runs at once: between two of them the job was taken back, and only the last
         one ended it."""
@@ -99,6 +110,7 @@ class Killed(unittest.TestCase):
             # the same bake every time, whatever happened to it
             self.assertEqual(len(sums), 1)
             self.assertEqual(os.listdir(os.path.join(server.data, "uploads")), [])
+            self.check_store(server)
             print(f"{KILLS} kills: {len(jobs)} jobs and {len(models)} models acknowledged, all there")
         finally:
             server.close()
