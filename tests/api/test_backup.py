@@ -303,7 +303,13 @@ class Fsck(unittest.TestCase):
         os.mkdir(os.path.join(self.data, "jobs", "j_empty"))
         with open(os.path.join(self.data, "uploads", "u1-1"), "w", encoding="ascii") as file:
             file.write("x")
-        self.check(["orphan.attempt"] * 3 + ["orphan.blob", "orphan.upload"])
+        # halves of uploads in pieces, and a whole one
+        for name in ("u_half", "u_other.about", "u_whole", "u_whole.about"):
+            with open(os.path.join(self.data, "partial", name), "w", encoding="ascii") as file:
+                file.write("5\n\n\n")
+        self.check(["orphan.attempt"] * 3 + ["orphan.blob"] + ["orphan.upload"] * 3)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.data, "partial"))),
+                         ["u_whole", "u_whole.about"])
         # what is not the store's is let alone
         self.assertIn("README", os.listdir(os.path.join(self.data, "assets")))
         self.assertTrue(os.path.exists(self.result(self.done["id"], "frames")))
@@ -312,7 +318,12 @@ class Fsck(unittest.TestCase):
         with open(os.path.join(self.data, "assets", "0" * 64), "w", encoding="ascii") as file:
             file.write("x")
         os.makedirs(os.path.join(self.data, "jobs", self.done["id"], "a7"))
+        for name in ("u_half", "u_other.about", "u_whole", "u_whole.about"):
+            with open(os.path.join(self.data, "partial", name), "w", encoding="ascii") as file:
+                file.write("5\n\n\n")
         self.serve().close()
+        self.assertEqual(sorted(os.listdir(os.path.join(self.data, "partial"))),
+                         ["u_whole", "u_whole.about"])
         self.assertEqual(fsck(self.data)[0], 0)
 
     def test_a_job_that_nobody_runs_is_put_back(self):

@@ -79,8 +79,8 @@ class Queue(unittest.TestCase):
         self.assertEqual(self.state(self.submit("a"), 30), "done")
         text = self.server.get("/metrics").body.decode()
         for name in ("http_answer_seconds_bucket{kind=\"read\",le=\"0.05\"}",
-                     "http_answer_seconds_sum{kind=\"long_task\"}", "job_wait_seconds_count{} 1",
-                     "run_seconds_count{} 1", "attempts_total{state=\"done\"} 1",
+                     "http_answer_seconds_sum{kind=\"long_task\"}", "job_wait_seconds_count 1",
+                     "run_seconds_count 1", "attempts_total{state=\"done\"} 1",
                      "store_wal_bytes", "store_bytes", "store_commit_seconds_total"):
             self.assertIn("bakehouse_" + name, text)
         for line in text.splitlines():
