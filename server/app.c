@@ -64,6 +64,7 @@ static Status open_parts(App *app, Error *err)
     atomic_store(&app->is_paused, strcmp(paused, "true") == 0);
     segments_init(&app->segments);
     hub_init(&app->hub, last_event);
+    callers_init(&app->callers, app->config->idle_ms);
     app->has_parts = true;
     if (rigs_open(app, &app->rigs, err) || notify_open(app, &app->notify, err) ||
         loop_open(app, &app->loop, err) || server_open(app, &app->server, err))
@@ -132,6 +133,7 @@ void app_close(App *app)
     rigs_close(app->rigs);
     store_close(app->store);
     if (app->has_parts) {
+        callers_destroy(&app->callers);
         hub_destroy(&app->hub);
         segments_destroy(&app->segments);
     }

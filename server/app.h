@@ -4,6 +4,8 @@
 #pragma once
 
 #include "server/config.h"
+#include "server/http/callers.h"
+#include "server/http/problem.h"
 #include "server/http/server.h"
 #include "server/http/token.h"
 #include "server/jobs/hub.h"
@@ -33,8 +35,9 @@ typedef struct Metrics {
     Histogram run_seconds;       /* of attempts that have ended */
     atomic_llong ended[JOB_STATE_COUNT]; /* attempts by the state they led to */
     atomic_llong upload_bytes;
-    atomic_llong frames;        /* written by runs */
-    atomic_llong refused_below; /* requests that the library answered or dropped itself */
+    atomic_llong frames;                      /* written by runs */
+    atomic_llong complaints;                  /* of the HTTP library */
+    atomic_llong refused[PROBLEM_KIND_COUNT]; /* problem documents that went out */
 } Metrics;
 
 typedef struct App App;
@@ -50,6 +53,7 @@ struct App {
     Rigs *rigs;
     Notify *notify;
     Loop *loop;
+    Callers callers;
     Server *server;
     Tokens *tokens;     /* NULL: everybody may do everything */
     bool has_parts;     /* hub and segments have been made */

@@ -1,5 +1,6 @@
 #include "server/api/api.h"
 #include "server/jobs/notify_url.h"
+#include "server/jobs/spec.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -49,8 +50,11 @@ Status api_read_tags(Request *request, JobTagRow *out, int *out_count, Error *er
     for (int i = 0; i < count; i++) {
         const char *colon = strchr(text[i], ':');
 
-        if (!colon)
-            return error_set(err, STATUS_INVALID, "tag must be KEY:VALUE");
+        if (!colon || colon == text[i] || colon - text[i] > JOB_NAME_MAX ||
+            strlen(colon + 1) > JOB_NAME_MAX)
+            return error_set(err, STATUS_INVALID,
+                             "tag must be KEY:VALUE, each of at most %d bytes, KEY of one at least",
+                             JOB_NAME_MAX);
         out[i].key = arena_text(&request->arena, text[i], (size_t)(colon - text[i]));
         out[i].value = colon + 1;
         if (!out[i].key)

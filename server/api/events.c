@@ -3,22 +3,19 @@
 #include "server/http/event_stream.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Last-Event-ID, or `otherwise`. */
+/* Last-Event-ID, or `otherwise`. An id that is yet to come is of data that was put back from a
+ * backup since: the client gets what happens from now on. */
 static Status read_last_event(const Request *request, int64_t otherwise, int64_t *out, Error *err)
 {
     const char *text = request_header(request, "Last-Event-ID");
-    char *end = NULL;
 
     *out = otherwise;
-    if (!text)
-        return STATUS_OK;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end || value < 0)
+    if (text && (!request_read_digits(text, out) || *out == INT64_MAX))
         return error_set(err, STATUS_INVALID, "Last-Event-ID must be the id of an event");
-    *out = value;
+    if (text && *out > hub_last_event(&request->app->hub))
+        *out = hub_last_event(&request->app->hub);
     return STATUS_OK;
 }
 

@@ -114,8 +114,16 @@ static void write_http(App *app, Text *out)
                     atomic_load(&metrics->requests[class]));
     text_format(out, "bakehouse_http_requests_total{code=\"dropped\"} %lld\n",
                 atomic_load(&metrics->requests[0]));
-    write_counter(out, "http_refused_below_total", "Requests that never reached a handler.",
-                  atomic_load(&metrics->refused_below));
+    text_add(out, "# HELP bakehouse_refused_total Problem documents by the name of the problem.\n"
+                  "# TYPE bakehouse_refused_total counter\n");
+    for (int kind = PROBLEM_NONE + 1; kind < PROBLEM_KIND_COUNT; kind++)
+        text_format(out, "bakehouse_refused_total{reason=\"%s\"} %lld\n",
+                    problem_name((ProblemKind)kind), atomic_load(&metrics->refused[kind]));
+    write_counter(out, "http_refused_below_total",
+                  "Requests that ended without an answer of ours: unreadable, too slow, cut off.",
+                  atomic_load(&app->callers.unheard));
+    write_counter(out, "http_complaints_total", "Messages of the HTTP library.",
+                  atomic_load(&metrics->complaints));
     write_gauge(out, "http_connections", "Open connections.",
                 server_gauges(app->server).connections);
     write_gauge(out, "http_streams", "Open streams of frames and events.",

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void add_number(Request *request, const char *name, int64_t value)
@@ -41,12 +40,24 @@ static void write_upload(Response *response, const char *id, const Partial *part
     json_end_object(&json);
 }
 
-/* Only what can stand in a header again. */
+/* "KEY BASE64, KEY, ..." */
 static bool is_metadata(const char *text)
 {
-    for (const char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+    static const char base64[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    const char *c = text;
+
+    while (*c) {
+        size_t key = strcspn(c, " ,\t");
+
+        c += key;
+        if (*c == ' ')
+            c += 1 + strspn(c + 1, base64);
+        if (key == 0 || (*c && *c != ','))
             return false;
+        c += *c == ',';
+        c += strspn(c, " ");
+    }
     return strlen(text) < PARTIAL_NOTE_SIZE;
 }
 
@@ -58,15 +69,10 @@ static Status read_creation(const App *app, Request *request, Response *response
     const char *metadata = request_header(request, "Upload-Metadata");
     int64_t limit = app->config->max_upload_mib << 20;
     int64_t space = blobs_free_space(app->blobs);
-    char *end = NULL;
 
-    if (!length || *length < '0' || *length > '9')
+    if (!request_read_digits(length, &out->size) || out->size == 0)
         return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
-                          "Upload-Length must be the size of the file in bytes");
-    out->size = strtoll(length, &end, 10);
-    if (*end || out->size == 0)
-        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
-                          "Upload-Length must be a whole number above 0");
+                          "Upload-Length must be the size of the file in bytes, above 0");
     if (out->size > limit)
         return api_refuse(response, PROBLEM_TOO_LARGE, err, STATUS_LIMIT,
                           "the file has %" PRId64 " bytes, the limit is %" PRId64
@@ -75,9 +81,10 @@ static Status read_creation(const App *app, Request *request, Response *response
     if (space >= 0 && space - out->size < app->config->reserve_disk_mib << 20)
         return error_set(err, STATUS_FULL, "the disk has no room for %" PRId64 " bytes", out->size);
     if (metadata && !is_metadata(metadata))
-        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
-                          "Upload-Metadata must have less than %d bytes, all printable",
-                          PARTIAL_NOTE_SIZE);
+        return api_refuse(
+            response, PROBLEM_MALFORMED, err, STATUS_INVALID,
+            "Upload-Metadata must be KEY BASE64, KEY BASE64, ... of less than %d bytes",
+            PARTIAL_NOTE_SIZE);
     (void)snprintf(out->note, sizeof out->note, "%s", metadata ? metadata : "");
     (void)snprintf(out->owner, sizeof out->owner, "%s", request->bearer.name);
     return STATUS_OK;

@@ -76,7 +76,7 @@ static void log_request(const Request *request, int code)
     double ms = (double)(time_steady_ns() - request->began_ns) / 1e6;
     LogLevel level = code >= 500 ? LOG_WARN : LOG_DEBUG;
 
-    log_event(level, "http.request", "method=%s path=%s code=%d ms=%.1f%s%s", request->method,
+    log_event(level, "http.request", "method=%.40s path=%s code=%d ms=%.1f%s%s", request->method,
               log_quote(request->path).text, code, ms, code >= 400 ? " message=" : "",
               code >= 400 ? log_quote(request->err.message).text : "");
 }
@@ -105,6 +105,8 @@ static enum MHD_Result send_answer(App *app, Request *request)
     if (request->route)
         histogram_add(&app->metrics.answer_seconds[request->route->kind],
                       time_steady_ns() - request->began_ns);
+    if (request->response.is_problem)
+        atomic_fetch_add(&app->metrics.refused[request->response.problem], 1);
     log_request(request, code);
     return result;
 }
@@ -179,9 +181,9 @@ static int64_t body_limit(const App *app, const Route *route)
 
 static bool has_body(const Request *request)
 {
-    const char *length = request_header(request, "Content-Length");
+    int64_t length = request_length(request);
 
-    return length ? strcmp(length, "0") != 0 : request_header(request, "Transfer-Encoding") != NULL;
+    return length > 0 || (length < 0 && request_header(request, "Transfer-Encoding"));
 }
 
 static bool is_json(const Request *request)
@@ -203,12 +205,13 @@ static bool is_multipart(const Request *request)
 /* What can be refused before the body comes. */
 static void check_head(App *app, Request *request)
 {
-    const char *length = request_header(request, "Content-Length");
     int64_t limit = body_limit(app, request->route);
 
-    if (length && strtoll(length, NULL, 10) > limit) {
-        error_set(&request->err, STATUS_LIMIT, "the body has %s bytes, the limit is %" PRId64,
-                  length, limit);
+    if (request_length(request) > limit) {
+        error_set(&request->err, STATUS_LIMIT,
+                  "the body has %.40s bytes, the limit is %" PRId64 "%s",
+                  request_header(request, "Content-Length"), limit,
+                  takes_file(request->route) ? " (max-upload-mib)" : "");
         refuse(request, PROBLEM_TOO_LARGE);
     } else if (request->route->takes_json && !is_json(request)) {
         error_set(&request->err, STATUS_INVALID, "the body must be application/json");
@@ -315,6 +318,7 @@ static void begin(App *app, Request *request)
 
     if (!guard_allows(app->config, request, &kind, &request->err)) {
         refuse(request, kind);
+        request->is_ambiguous = kind == PROBLEM_MALFORMED;
         return;
     }
     request->route = find_route(request, allow, sizeof allow);
@@ -340,12 +344,15 @@ static void begin(App *app, Request *request)
         begin_upload(app, request);
 }
 
-/* Clients of resumable uploads behind proxies that know only GET and POST. */
+/* "-" for what cannot be a method. Clients of resumable uploads may be behind proxies that know
+ * only GET and POST. */
 static const char *real_method(const Request *request, const char *url, const char *method)
 {
     static const char *const known[] = {"PATCH", "DELETE", "HEAD"};
     const char *wanted = request_header(request, "X-HTTP-Method-Override");
 
+    if (!guard_is_token(method))
+        return "-";
     if (!wanted || strcmp(method, "POST") != 0 || strncmp(url, "/v1/uploads/", 12) != 0)
         return method;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -357,12 +364,14 @@ static const char *real_method(const Request *request, const char *url, const ch
 static Request *create_request(App *app, struct MHD_Connection *connection, const char *url,
                                const char *method)
 {
-    Request *request = calloc(1, sizeof *request);
+    Caller *caller = caller_of(connection);
+    Request *request = caller ? calloc(1, sizeof *request) : NULL;
 
     if (!request)
         return NULL;
     *request = (Request){.app = app,
                          .connection = connection,
+                         .caller = caller,
                          .upload = {.file = -1},
                          .response = {.file = -1},
                          .waiter = {.connection = connection, .deadline_ns = INT64_MAX},
@@ -375,7 +384,7 @@ static Request *create_request(App *app, struct MHD_Connection *connection, cons
     request->path = url;
     request->method = real_method(request, url, method);
     request->body = byte_writer(BODY_MAX, &request->body_err);
-    request->response.text = text_open(64 << 20, &request->body_err);
+    request->response.text = text_open(64 << 20, &request->text_err);
     return request;
 }
 
@@ -398,8 +407,9 @@ static bool take_body(App *app, Request *request, const char *data, size_t size)
     }
     atomic_fetch_add(&app->metrics.upload_bytes, (long long)size);
     if (request->upload.size + (int64_t)size > request->upload_limit) {
-        error_set(&request->err, STATUS_LIMIT, "the file has more than %" PRId64 " bytes",
-                  request->upload_limit);
+        error_set(&request->err, STATUS_LIMIT, "the file has more than %" PRId64 " bytes%s",
+                  request->upload_limit,
+                  request->route->kind == ROUTE_UPLOAD ? " (max-upload-mib)" : "");
         refuse(request, PROBLEM_TOO_LARGE);
     } else if (upload_add(&request->upload, bytes, &request->err)) {
         refuse(request, problem_of(request->err.status));
@@ -474,24 +484,24 @@ static enum MHD_Result proceed(App *app, Request *request)
  * read and forgotten, for a client that is still writing would not see the answer. */
 static bool is_worth_stopping(const Request *request)
 {
-    const char *length = request_header(request, "Content-Length");
+    int64_t length = request_length(request);
     const char *expect = request_header(request, "Expect");
 
-    return has_body(request) && (expect || !length || strtoll(length, NULL, 10) > DISCARD_MAX);
+    return request->is_ambiguous ||
+           (has_body(request) && (expect || length < 0 || length > DISCARD_MAX));
 }
 
 /* Has the client hung up with its body unfinished? The library learns of an end that comes together
  * with data only by its timeout: it takes a short read for an empty socket. */
 static bool has_hung_up(struct MHD_Connection *connection, const Request *request)
 {
-    const char *length = request_header(request, "Content-Length");
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     char byte;
 
-    if (!length || !info || request->received >= strtoll(length, NULL, 10))
+    // what TLS has decrypted already is not in the socket any more
+    if (request->received >= request_length(request) ||
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION))
         return false;
-    return recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return recv(request->caller->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 // NOLINTNEXTLINE(readability-function-size): the library says what it hands over
@@ -508,6 +518,7 @@ enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, c
         if (!request)
             return MHD_NO;
         *request_ = request;
+        caller_owes_body(&app->callers, request->caller);
         begin(app, request);
         return request->state == REQUEST_ANSWERED && is_worth_stopping(request)
                    ? send_answer(app, request)
@@ -518,9 +529,11 @@ enum MHD_Result dispatch_handle(void *app_, struct MHD_Connection *connection, c
 
         *data_size = 0;
         request->received += (int64_t)size;
+        caller_pays(&app->callers, request->caller, size);
         return take_body(app, request, data, size) && !has_hung_up(connection, request) ? MHD_YES
                                                                                         : MHD_NO;
     }
+    caller_owes_nothing(request->caller);
     return proceed(app, request);
 }
 
@@ -534,6 +547,7 @@ void dispatch_completed(void *app_, struct MHD_Connection *connection, void **re
     (void)code;
     if (!request)
         return;
+    caller_owes_request(&app->callers, request->caller, request->state == REQUEST_SENT);
     if (request->is_upload_counted)
         atomic_fetch_sub(&app->uploads, 1);
     upload_close(app->blobs, &request->upload);

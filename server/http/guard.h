@@ -5,6 +5,12 @@
 #include "server/config.h"
 #include "server/http/request.h"
 
+/* What is wrong with a request's target as it came, NULL for nothing: not a path, bad escapes, a
+ * zero byte, characters that must be escaped, text that is not UTF-8. */
+const char *guard_uri_fault(const char *uri);
+/* Is it a word as methods and names of headers are (RFC 9110, 5.6.2)? */
+bool guard_is_token(const char *text);
+
 /* False (and `err` filled) when the request is refused; `out_kind` says how. */
 bool guard_allows(const Config *config, const Request *request, ProblemKind *out_kind, Error *err);
 

@@ -42,6 +42,11 @@ static const ProblemKind problem_of_status[STATUS_COUNT] = {
     [STATUS_FULL] = PROBLEM_FULL,
 };
 
+const char *problem_name(ProblemKind kind)
+{
+    return problem[kind].name;
+}
+
 int problem_code(ProblemKind kind)
 {
     return problem[kind].code;

@@ -25,6 +25,8 @@ typedef enum ProblemKind {
     PROBLEM_KIND_COUNT
 } ProblemKind;
 
+/* The last part of its type. */
+const char *problem_name(ProblemKind kind);
 int problem_code(ProblemKind kind);
 /* Seconds for Retry-After, 0 for none. */
 int problem_retry_after(ProblemKind kind);

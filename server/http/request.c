@@ -1,6 +1,5 @@
 #include "server/http/request.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,19 +14,30 @@ const char *request_query(const Request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+bool request_read_digits(const char *text, int64_t *out)
+{
+    if (!text || !*text || text[strspn(text, "0123456789")])
+        return false;
+    *out = strtoll(text, NULL, 10);
+    return true;
+}
+
+int64_t request_length(const Request *request)
+{
+    int64_t length = -1;
+
+    (void)request_read_digits(request_header(request, "Content-Length"), &length);
+    return length;
+}
+
 Status request_query_int(const Request *request, const char *name, int64_t otherwise, int64_t min,
                          int64_t max, int64_t *out, Error *err)
 {
     const char *text = request_query(request, name);
-    char *end = NULL;
+    int64_t value = otherwise;
 
-    if (!text) {
-        *out = otherwise;
-        return STATUS_OK;
-    }
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < min || value > max)
+    if (text && (!request_read_digits(text, &value) || value < min || value > max ||
+                 value == INT64_MAX)) // or more
         return error_set(err, STATUS_INVALID, "%s must be a whole number from %lld to %lld", name,
                          (long long)min, (long long)max);
     *out = value;

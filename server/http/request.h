@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "server/http/callers.h"
 #include "server/http/problem.h"
 #include "server/http/token.h"
 #include "server/http/waiter.h"
@@ -61,6 +62,7 @@ struct Response {
     int code;            /* 0: 200 */
     const char *type;    /* media type */
     ProblemKind problem; /* where a failure is not what its status says */
+    bool is_problem;     /* the document of `problem` is its content */
     int retry_after;     /* seconds; 0: what the problem says */
     const Faults *faults;
     int header_count;
@@ -87,6 +89,7 @@ typedef enum RequestState {
 struct Request {
     App *app;
     struct MHD_Connection *connection;
+    Caller *caller; /* the connection's */
     const Route *route;
     const char *method;
     const char *path;
@@ -95,6 +98,7 @@ struct Request {
     ByteWriter body;
     Upload upload;
     bool is_upload_counted;
+    bool is_ambiguous;    /* where it ends is not sure: nothing more is read */
     int64_t upload_limit; /* bytes the file may have */
     Bearer bearer;        /* who asks */
     int64_t received;     /* bytes of the body */
@@ -103,6 +107,7 @@ struct Request {
     Response response;
     Error err;
     Error body_err; /* the body writer's own */
+    Error text_err; /* the response's */
     Task task;
     /* of handlers that wait */
     Waiter waiter;
@@ -114,6 +119,10 @@ struct Request {
 /* NULL when absent. */
 const char *request_header(const Request *request, const char *name);
 const char *request_query(const Request *request, const char *name);
+/* A text of digits only; what is too great is INT64_MAX. False for anything else, NULL too. */
+bool request_read_digits(const char *text, int64_t *out);
+/* Bytes of the body as the head says; -1 where it does not. */
+int64_t request_length(const Request *request);
 /* The number under that name in the query; `otherwise` when absent, INVALID outside the range. */
 NODISCARD Status request_query_int(const Request *request, const char *name, int64_t otherwise,
                                    int64_t min, int64_t max, int64_t *out, Error *err);

@@ -62,8 +62,9 @@ void response_problem(Request *request, ProblemKind kind)
     int retry = response->retry_after ? response->retry_after : problem_retry_after(kind);
 
     response_close(response);
-    *response = (Response){.file = -1, .code = problem_code(kind)};
-    response->text = text_open(TEXT_MAX, &request->body_err);
+    *response =
+        (Response){.file = -1, .code = problem_code(kind), .problem = kind, .is_problem = true};
+    response->text = text_open(TEXT_MAX, &request->text_err);
     response->type = "application/problem+json";
     problem_write(kind, request->err.message, faults, &response->text);
     if (retry) {
@@ -207,6 +208,9 @@ static struct MHD_Response *make_response(Request *request)
                                                  response->source, response->close);
         if (made)
             response->source = NULL;
+        // the library ends even the answer to HEAD with a chunk, unless it must not use chunks
+        if (made && strcmp(request->method, "HEAD") == 0)
+            (void)MHD_set_response_options(made, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
         return made;
     case RESPONSE_TEXT:
     case RESPONSE_SLEEPING:

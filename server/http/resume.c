@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <nettle/base64.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -91,18 +90,6 @@ bool resume_is_intact(const Request *request)
 
 /* --- a piece --- */
 
-/* The number in a header; -1 where there is none. */
-static int64_t read_number(const Request *request, const char *name)
-{
-    const char *text = request_header(request, name);
-    char *end = NULL;
-
-    if (!text || *text < '0' || *text > '9')
-        return -1;
-    long long value = strtoll(text, &end, 10);
-    return *end ? -1 : value;
-}
-
 /* What can be refused by the head alone. */
 static ProblemKind check_head(Request *request, int64_t offset)
 {
@@ -130,10 +117,11 @@ static ProblemKind check_head(Request *request, int64_t offset)
 
 bool resume_begin(App *app, Request *request, ProblemKind *out_kind)
 {
-    int64_t offset = read_number(request, "Upload-Offset");
-    int64_t length = read_number(request, "Content-Length");
+    int64_t offset = -1;
+    int64_t length = request_length(request);
     Partial partial;
 
+    (void)request_read_digits(request_header(request, "Upload-Offset"), &offset);
     *out_kind = check_head(request, offset);
     if (*out_kind)
         return false;

@@ -2,6 +2,7 @@
 
 #include "server/app.h"
 #include "server/http/dispatch.h"
+#include "server/http/guard.h"
 #include "server/log.h"
 
 #include <arpa/inet.h>
@@ -52,7 +53,7 @@ static void complain(void *server_, const char *format, va_list arguments)
 
     (void)vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
-    atomic_fetch_add(&server->app->metrics.refused_below, 1);
+    atomic_fetch_add(&server->app->metrics.complaints, 1);
     if (now - last >= 1000 && atomic_compare_exchange_strong(&server->complained_ms, &last, now))
         log_event(LOG_WARN, "http.library", "message=%s", log_quote(text).text);
 }
@@ -98,6 +99,19 @@ static void fill_address(const Config *config, Address *out)
     out->six.sin6_port = htons((uint16_t)config->port);
 }
 
+/* The first line of a request, before the library unescapes it: a zero byte would cut it. */
+static void *take_line(void *nothing, const char *uri, struct MHD_Connection *connection)
+{
+    Caller *caller = caller_of(connection);
+
+    (void)nothing;
+    if (caller) {
+        caller->has_line = true;
+        caller->uri_fault = guard_uri_fault(uri);
+    }
+    return NULL;
+}
+
 Status server_open(struct App *app, Server **out, Error *err)
 {
     Server *server = calloc(1, sizeof *server);
@@ -129,8 +143,9 @@ Status server_open(struct App *app, Server **out, Error *err)
         complain, server, MHD_OPTION_SOCK_ADDR, &address.any, MHD_OPTION_THREAD_POOL_SIZE,
         choose_threads(), MHD_OPTION_CONNECTION_LIMIT, choose_connections(config),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(config->idle_ms / 1000),
-        MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_ARRAY, secrets,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_NOTIFY_CONNECTION,
+        callers_notify, &app->callers, MHD_OPTION_URI_LOG_CALLBACK, take_line, NULL,
+        MHD_OPTION_ARRAY, secrets, MHD_OPTION_END);
     const union MHD_DaemonInfo *port =
         server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!port) {

@@ -452,6 +452,7 @@ static void tick(uv_timer_t *timer)
 
     segments_tick(&loop->app->segments, now, heartbeat);
     hub_tick(&loop->app->hub, now, heartbeat);
+    callers_tick(&loop->app->callers, now);
     watch_runs(loop, now);
     keep_house(loop, now);
     atomic_store(&loop->slots_busy_gauge, loop->slots_busy);

@@ -76,6 +76,16 @@ class Events(ServerTest):
             self.assertEqual([s for j, s in states(data) if j == job_id],
                              ["queued", "running", "done"])
 
+    def test_an_id_that_is_yet_to_come_means_from_now_on(self):
+        began = []
+
+        def until(data):
+            if not began:  # the stream has begun: its first bytes came
+                began.append(self.server.submit(self.model, cache=False)["id"])
+            return len(self.parse(data)) >= 1
+        data = self.stream("/v1/events?topics=jobs", until, Last_Event_ID="1" + "0" * 17)
+        self.assertEqual(self.parse(data)[0][2]["job"], began[0])
+
     def test_keeps_to_its_topics(self):
         start = self.server.request("POST", "/v1/models?unit=0.77", b"x")  # no event
         self.assertEqual(start.status, 422)
