@@ -34,6 +34,7 @@ typedef struct Metrics {
     Histogram wait_seconds;      /* of jobs, from the queue to a slot */
     Histogram run_seconds;       /* of attempts that have ended */
     atomic_llong ended[JOB_STATE_COUNT]; /* attempts by the state they led to */
+    atomic_llong crashed;                /* jobs whose process did */
     atomic_llong upload_bytes;
     atomic_llong frames;                      /* written by runs */
     atomic_llong complaints;                  /* of the HTTP library */

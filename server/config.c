@@ -62,6 +62,8 @@ static const Option option[] = {
      "settings, one a line: max-queued = 500; variables and flags win"},
     {"--workers", "BAKEHOUSE_WORKERS", "N", OPTION_NUMBER, FIELD(workers), 0, 0, 256,
      "simulations at once (0: one a core)"},
+    {"--isolate", "BAKEHOUSE_ISOLATE", NULL, OPTION_FLAG, FIELD(is_isolating), 0, 0, 0,
+     "run each job in a process of its own: a crash fails that job alone"},
     {"--max-upload-mib", "BAKEHOUSE_MAX_UPLOAD_MIB", "N", OPTION_NUMBER, FIELD(max_upload_mib), 512,
      1, 65536, "largest uploaded file"},
     {"--max-uploads", "BAKEHOUSE_MAX_UPLOADS", "N", OPTION_NUMBER, FIELD(max_uploads), 8, 1, 1024,

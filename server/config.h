@@ -25,6 +25,7 @@ typedef struct Config {
     const char *token_file; /* NULL: no tokens */
     bool is_open;           /* --no-auth: anybody who can connect may do everything */
     bool is_verbose;
+    bool is_isolating;              /* each job in a process of its own */
     const char *log_format;         /* "text" or "json" */
     const char *tls_cert, *tls_key; /* PEM files; both or none */
     const char *file;               /* of further settings */

@@ -1,5 +1,6 @@
 /* bakehouse: one binary, one subcommand a use. */
 #include "server/cli/cli.h"
+#include "server/jobs/job_process.h"
 
 #include <string.h>
 
@@ -35,6 +36,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(name, "serve") == 0)
         return cli_serve(argc - 1, argv + 1);
+    if (strcmp(name, "worker") == 0)
+        return job_process_main();
     for (int i = 0; commands[i]; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i]->run(argc - 1, argv + 1);

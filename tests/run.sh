@@ -102,12 +102,12 @@ build() {
     step "build-$preset" sh -c "cmake --preset $preset $* && cmake --build --preset $preset -- -j 2"
 }
 
-# api BUILD: every executable tests/api/test_*, BAKEHOUSE naming the binary under test. What
-# unittest ran is counted test by test, other programs once.
+# api BUILD [VARIANT]: every executable tests/api/test_*, BAKEHOUSE naming the binary under test.
+# What unittest ran is counted test by test, other programs once.
 api() {
     for script in tests/api/test_*; do
         [ -x "$script" ] || continue
-        name=$(basename "$1").$(basename "$script")
+        name=$(basename "$1")${2:+-$2}.$(basename "$script")
         BAKEHOUSE="$PWD/$1/bakehouse" timeout 900 "$script" >"$logs/$name.log" 2>&1
         code=$?
         ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$logs/$name.log" | tail -n 1)
@@ -158,6 +158,10 @@ build release && [ -x build/release/bakehouse ] &&
         build/release/bakehouse
 
 if [ $all = yes ]; then
+    # every job in a process of its own
+    export BAKEHOUSE_ISOLATE=1
+    api build/dev isolated
+    unset BAKEHOUSE_ISOLATE
     build tsan && {
         tests tsan --preset tsan
         api build/tsan

@@ -192,6 +192,8 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     write_gauge(out, "tasks_running", "Tasks of requests that run.", loop.tasks_running);
     write_gauge(out, "tasks_waiting", "Tasks of requests that wait.", loop.tasks_waiting);
     write_counter(out, "runs_total", "Attempts that have ended.", loop.runs);
+    write_counter(out, "crashes_total", "Jobs whose process crashed (--isolate).",
+                  atomic_load(&app->metrics.crashed));
     write_counter(out, "frames_total", "Frames written.", atomic_load(&app->metrics.frames));
     write_gauge(out, "queue_paused", "1 while no job is begun.", atomic_load(&app->is_paused));
     write_times(app, out);

@@ -330,11 +330,13 @@ static void give_up(Loop *loop, Run *run)
 static void watch_runs(Loop *loop, int64_t now)
 {
     const Config *config = loop->app->config;
+    // a job's process is ended after the grace, by the thread that waits for it
+    int64_t grace_ns = config->stall_grace_ms * 1000000 * (config->is_isolating ? 2 : 1);
 
     for (Run *run = loop->run; run; run = run->next) {
         if (run->is_lost)
             continue;
-        if (run->stopped_ns && now - run->stopped_ns > config->stall_grace_ms * 1000000)
+        if (run->stopped_ns && now - run->stopped_ns > grace_ns)
             give_up(loop, run);
         else if (!run->stopped_ns && now - atomic_load(&run->moved_ns) > config->stall_ms * 1000000)
             stop_run(run, RUN_STALLED);

@@ -24,27 +24,33 @@ static Status acquire(Submission *submission, AssetKind kind, const char *id, Fa
     return status;
 }
 
-static Status decode(Submission *submission, Bytes body, const JobAssets *assets, Faults *faults,
-                     Error *err)
+Status submission_decode(Submission *submission, size_t body_size, const char *animation_id,
+                         const JobLimits *limits, Faults *faults, Error *err)
 {
-    const Config *config = submission->app->config;
     const RigEntry *model = submission->model;
-    JobAsset animation = {.name = assets->animation,
-                          .id = assets->animation,
+    JobAsset animation = {.name = animation_id,
+                          .id = animation_id,
                           .rig = submission->animation ? submission->animation->rig : NULL};
     JobContext context = {.rig = model->rig,
                           .model_id = model->id,
                           .model_sha256 = model->sha256,
                           .asset_count = submission->animation ? 1 : 0,
                           .asset = &animation,
-                          .limits = job_limits_default()};
+                          .limits = *limits};
 
-    context.limits.frames = (int)config->max_frames;
-    context.limits.memory = (size_t)config->max_job_mib << 20;
-    if (arena_create(&submission->arena, job_spec_arena_size(body.size, model->rig), err))
+    if (arena_create(&submission->arena, job_spec_arena_size(body_size, model->rig), err))
         return err->status;
     return job_spec_decode(&submission->document, &context, &submission->arena, faults,
                            &submission->spec, err);
+}
+
+JobLimits submission_limits(const struct App *app)
+{
+    JobLimits limits = job_limits_default();
+
+    limits.frames = (int)app->config->max_frames;
+    limits.memory = (size_t)app->config->max_job_mib << 20;
+    return limits;
 }
 
 Status submission_open(struct App *app, Bytes body, Faults *faults, Submission *out, Error *err)
@@ -65,13 +71,16 @@ Status submission_open(struct App *app, Bytes body, Faults *faults, Submission *
     if (!out->model)
         return faults_status(faults, err) ? err->status
                                           : error_set(err, STATUS_INVALID, "/model is missing");
-    return decode(out, body, &assets, faults, err);
+    const JobLimits limits = submission_limits(app);
+    return submission_decode(out, body.size, assets.animation, &limits, faults, err);
 }
 
 void submission_close(Submission *submission)
 {
-    rigs_release(submission->app->rigs, submission->model);
-    rigs_release(submission->app->rigs, submission->animation);
+    if (submission->app) {
+        rigs_release(submission->app->rigs, submission->model);
+        rigs_release(submission->app->rigs, submission->animation);
+    }
     arena_destroy(&submission->arena);
     json_close(&submission->document);
 }

@@ -8,7 +8,7 @@
 struct App;
 
 typedef struct Submission {
-    struct App *app;
+    struct App *app; /* NULL: the entries are the caller's */
     JsonDocument document;
     Arena arena;     /* of the spec */
     RigEntry *model; /* what the spec refers to */
@@ -20,4 +20,10 @@ typedef struct Submission {
 /* Faults go into `faults`. Call submission_close whatever came of it. */
 NODISCARD Status submission_open(struct App *app, Bytes body, Faults *faults, Submission *out,
                                  Error *err);
+/* As the server is configured. */
+JobLimits submission_limits(const struct App *app);
+/* The spec, from an open document of `body_size` bytes and the entries. */
+NODISCARD Status submission_decode(Submission *submission, size_t body_size,
+                                   const char *animation_id, const JobLimits *limits,
+                                   Faults *faults, Error *err);
 void submission_close(Submission *submission);

@@ -1,6 +1,7 @@
 #include "server/jobs/worker.h"
 
 #include "server/app.h"
+#include "server/jobs/job_process.h"
 #include "server/jobs/runner.h"
 #include "server/jobs/submission.h"
 #include "server/log.h"
@@ -11,9 +12,10 @@
 #include <unistd.h>
 
 enum {
-    NOTE_MS = 250,         /* between notes of progress in the store */
-    SYNC_MS = 1000,        /* between syncs of the frame file */
-    MEASURED_MAX = 1 << 20 /* bytes of the measures of an event */
+    NOTE_MS = 250,              /* between notes of progress in the store */
+    SYNC_MS = 1000,             /* between syncs of the frame file */
+    MEASURED_MAX = 1 << 20,     /* bytes of the measures of an event */
+    MEASURES_FILE_MAX = 1 << 28 /* bytes of the whole measures */
 };
 
 /* --- frames --- */
@@ -151,21 +153,6 @@ static void take_progress(void *run_, const RunProgress *progress)
 
 /* --- the end --- */
 
-/* The whole measures beside the frames. */
-static Status write_measures(const Run *run, const Measures *measures, Error *err)
-{
-    Text text = text_open((size_t)256 << 20, err);
-    JsonWriter json = json_writer(&text, 0);
-
-    measures_write_json(measures, MEASURES_FULL, &json);
-    Bytes bytes = {(const uint8_t *)text_string(&text), text_length(&text)};
-    Status status = err->status ? err->status
-                                : result_write(run->app->blobs, run->job, run->attempt,
-                                               "measures.json", bytes, err);
-    text_close(&text);
-    return status;
-}
-
 /* How a run that ended with `failure` is told to the store. */
 static JobState judge(const Run *run, Error *failure)
 {
@@ -181,11 +168,14 @@ static JobState judge(const Run *run, Error *failure)
     return JOB_FAILED;
 }
 
-/* The failure's word for people: a job that was stopped for want of progress is "stalled". */
+/* The failure's word for people: a job that was stopped for want of progress is "stalled", one
+ * whose process ended by itself "crashed". */
 static const char *name_failure(const Run *run, const Error *failure)
 {
     if (!failure->status)
         return NULL;
+    if (run->has_crashed)
+        return "crashed";
     return failure->status == STATUS_CANCELLED && atomic_load(&run->reason) == RUN_STALLED
                ? "stalled"
                : status_name(failure->status);
@@ -218,10 +208,22 @@ static void put_back(Run *run)
                   atomic_load(&run->frames));
 }
 
+/* How a run went. */
+typedef struct RunEnd {
+    RunResult result;
+    Bytes measures; /* whole, as JSON; none where nothing was measured */
+} RunEnd;
+
+static Status write_measures(const Run *run, Bytes measures, Error *err)
+{
+    return result_write(run->app->blobs, run->job, run->attempt, "measures.json", measures, err);
+}
+
 /* What happened, durable before it is told. A store that fails leaves the job running: the sweep or
  * the next start runs it again. */
-static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error *failure)
+static void finish(Run *run, const RunEnd *over, Error *failure)
 {
+    const RunResult *result = &over->result;
     Error err = {0};
 
     if (failure->status == STATUS_CANCELLED && atomic_load(&run->reason) == RUN_DRAINED) {
@@ -229,16 +231,16 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
         return;
     }
     if (!failure->status && run->file >= 0)
-        (void)(file_sync(run->file, failure) || write_measures(run, &result->measures, failure));
-    else if (result->measures.row_count > 0)
-        (void)write_measures(run, &result->measures, &err);
+        (void)(file_sync(run->file, failure) || write_measures(run, over->measures, failure));
+    else if (over->measures.size)
+        (void)write_measures(run, over->measures, &err);
     err = (Error){0};
     Text rows = text_open(MEASURED_MAX, &err);
     write_rows(&result->measures, &rows);
     JobEnd end = {.state = judge(run, failure),
                   .error_status = name_failure(run, failure),
                   .error = failure->status ? failure->message : NULL,
-                  .key = spec->key,
+                  .key = run->key,
                   .frames = result->frames,
                   .size = run->written,
                   .sha256 = result->sha256,
@@ -249,6 +251,11 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
                   .measured = err.status ? NULL : text_string(&rows),
                   .measures = result->measures.row_count > 0 ? &result->measures : NULL};
     Command command = {.kind = COMMAND_FINISH_JOB, .attempt = run->attempt, .end = &end};
+    // counted before it can be seen
+    if (run->has_crashed)
+        atomic_fetch_add(&run->app->metrics.crashed, 1);
+    histogram_add(&run->app->metrics.run_seconds, (int64_t)(result->seconds * 1e9));
+    atomic_fetch_add(&run->app->metrics.ended[end.state], 1);
     memcpy(command.id, run->job, sizeof run->job);
     err = (Error){0};
     if (store_execute(run->app->store, &command, &err))
@@ -256,42 +263,132 @@ static void finish(Run *run, const JobSpec *spec, const RunResult *result, Error
                   log_quote(err.message).text);
     else
         log_end(run, &end, failure);
-    atomic_fetch_add(&run->app->metrics.ended[end.state], 1);
-    histogram_add(&run->app->metrics.run_seconds, (int64_t)(result->seconds * 1e9));
     text_close(&rows);
 }
 
 /* --- the run --- */
 
-static void simulate(Run *run, const Submission *submission, RunResult *result, Arena *arena,
-                     Error *err)
+static Status begin_frames(Run *run, Error *err)
 {
-    RunHost host = {.context = run,
-                    .append = append,
-                    .progress = take_progress,
-                    .options = run_options_default(),
-                    .stop = &run->stop};
-
     if (result_create(run->app->blobs, run->job, run->attempt, "frames", &run->file, err))
-        return;
-    run->frame_count = submission->spec.frame_count;
+        return err->status;
     segment_begin(&run->app->segments, run->segment, run->attempt);
-    if (run_job(submission->model->rig, &submission->spec, &host, arena, result, err))
-        error_context(err, "job %s", run->job);
+    return STATUS_OK;
 }
 
-/* From the stored body to the end of the run, whatever that is. */
-static void run_body(Run *run, Bytes body, Arena *arena)
+static RunHost host_of(Run *run)
+{
+    return (RunHost){.context = run,
+                     .append = append,
+                     .progress = take_progress,
+                     .options = run_options_default(),
+                     .stop = &run->stop};
+}
+
+static void write_whole(const Measures *measures, Text *out, RunEnd *over)
+{
+    JsonWriter json = json_writer(out, 0);
+
+    if (measures->row_count == 0)
+        return;
+    measures_write_json(measures, MEASURES_FULL, &json);
+    over->measures = (Bytes){(const uint8_t *)text_string(out), text_length(out)};
+}
+
+/* On this thread, from the stored body to the end of the run, whatever that is. */
+static void run_here(Run *run, Bytes body, Arena *arena)
 {
     Submission submission;
-    RunResult result = {0};
-    Error err = {0};
+    RunEnd over = {0};
+    Error err = {0}, text_err = {0};
+    Text text = text_open(MEASURES_FILE_MAX, &text_err);
     Faults faults = faults_open(arena, 1);
+    const RunHost host = host_of(run);
 
-    if (!submission_open(run->app, body, &faults, &submission, &err))
-        simulate(run, &submission, &result, arena, &err);
-    finish(run, &submission.spec, &result, &err);
+    if (!submission_open(run->app, body, &faults, &submission, &err) && !begin_frames(run, &err)) {
+        run->frame_count = submission.spec.frame_count;
+        run->key = submission.spec.key;
+        if (run_job(submission.model->rig, &submission.spec, &host, arena, &over.result, &err))
+            error_context(&err, "job %s", run->job);
+        write_whole(&over.result.measures, &text, &over);
+        if (!err.status)
+            err = text_err;
+    }
+    finish(run, &over, &err);
+    text_close(&text);
     submission_close(&submission);
+}
+
+static void take_start(void *run_, int frame_count, const char *key)
+{
+    Run *run = run_;
+
+    run->frame_count = frame_count;
+    run->key = key;
+}
+
+/* The file that a job names, for its process. */
+static Status open_asset(Run *run, AssetKind kind, const char *id, Arena *arena, WireAsset *out,
+                         int *out_file, Error *err)
+{
+    Asset asset;
+    int64_t size = 0;
+
+    if (store_find_asset(run->app->store, kind, id, arena, &asset, err) ||
+        blob_open(run->app->blobs, asset.sha256, out_file, &size, err))
+        return err->status;
+    *out = (WireAsset){.id = id,
+                       .sha256 = asset.sha256,
+                       .name = asset.name,
+                       .unit = asset.unit,
+                       .is_z_up = asset.is_z_up};
+    return STATUS_OK;
+}
+
+static Status open_order(Run *run, const JsonDocument *document, Arena *arena, JobOrder *order,
+                         Error *err)
+{
+    Faults faults = faults_open(arena, 1);
+    WireOrder *wire = &order->wire;
+    JobAssets assets = {0};
+
+    job_assets_decode(document, &faults, &assets);
+    if (faults_status(&faults, err))
+        return err->status;
+    if (!assets.model)
+        return error_set(err, STATUS_INVALID, "/model is missing");
+    wire->limits = submission_limits(run->app);
+    wire->asset_limits = rigs_options(run->app, 0, false, NULL).limits;
+    wire->has_animation = assets.animation != NULL;
+    if (open_asset(run, ASSET_MODEL, assets.model, arena, &wire->model, &order->model, err) ||
+        (assets.animation && open_asset(run, ASSET_ANIMATION, assets.animation, arena,
+                                        &wire->animation, &order->animation, err)))
+        return err->status;
+    return STATUS_OK;
+}
+
+/* The same in a process of its own. */
+static void run_isolated(Run *run, Bytes body, Arena *arena)
+{
+    const JobProcessHost host = {.run = host_of(run), .started = take_start};
+    JobOrder order = {.wire = {.body = body},
+                      .model = -1,
+                      .animation = -1,
+                      .grace_ns = run->app->config->stall_grace_ms * 1000000};
+    JsonDocument document = {0};
+    WireEnd end = {0};
+    Error err = {0};
+
+    if (!json_open(body, JOB_JSON_DEPTH, &document, &err) &&
+        !open_order(run, &document, arena, &order, &err) && !begin_frames(run, &err) &&
+        job_process_run(&order, &host, arena, &end, &run->has_crashed, &err))
+        error_context(&err, "job %s", run->job);
+    finish(run, &(RunEnd){.result = end.result, .measures = end.measures}, &err);
+    if (order.model >= 0)
+        (void)close(order.model);
+    if (order.animation >= 0)
+        (void)close(order.animation);
+    json_close(&document);
 }
 
 void worker_run(Run *run)
@@ -302,18 +399,17 @@ void worker_run(Run *run)
     Job job = {0};
 
     run->file = -1;
+    run->key = "";
     run->measured = text_open(MEASURED_MAX, &run->measured_err);
     run->measure_event = text_open(MEASURED_MAX + 256, &run->measured_err);
     if (!arena_create(&arena, (size_t)app->config->max_job_mib << 20, &err) &&
         !store_find_job(app->store, run->job, &arena, &job, &err) &&
         !segment_acquire(&app->segments, run->job, &run->segment, &err)) {
         histogram_add(&app->metrics.wait_seconds, (time_now_ms() - job.created) * 1000000);
-        run_body(run, (Bytes){(const uint8_t *)job.body, strlen(job.body)}, &arena);
+        (app->config->is_isolating ? run_isolated : run_here)(
+            run, (Bytes){(const uint8_t *)job.body, strlen(job.body)}, &arena);
     } else {
-        JobSpec none = {0};
-        RunResult nothing = {0};
-
-        finish(run, &none, &nothing, &err);
+        finish(run, &(RunEnd){0}, &err);
     }
     if (run->file >= 0)
         (void)close(run->file);

@@ -40,6 +40,8 @@ typedef struct Run {
     Segment *segment;
     int file;
     int frame_count;
+    const char *key;  /* of what is really baked; "" before it is known */
+    bool has_crashed; /* its process has */
     int64_t written;
     int64_t synced_ns;
     int64_t noted_ns;

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 import re
 import socket
 import time
@@ -76,8 +77,9 @@ class Frames(ServerTest):
             self.server.post_json(f"/v1/jobs/{running}/cancel", {})
             connection.close()
             self.server.wait(running)
-        # promised for a build without sanitizers
-        self.assertLess(best, 1.0 if re.search("asan|tsan", BINARY) else 0.05)
+        # promised for a build without sanitizers, and jobs that find their model in memory
+        slow = re.search("asan|tsan", BINARY) or os.environ.get("BAKEHOUSE_ISOLATE")
+        self.assertLess(best, 1.0 if slow else 0.05)
 
     def test_waits_for_a_job_that_has_not_begun(self):
         server = Server("--workers", "1", "--heartbeat-ms", "100", "--drain-ms", "100")
