@@ -145,6 +145,17 @@ class Starting(unittest.TestCase):
             self.assertEqual(ended.stderr.count("\n"), 1)
         self.assertEqual(self.run_serve("--help").returncode, 0)
 
+    def test_health_is_of_the_process_and_readiness_of_what_jobs_need(self):
+        server = Server("--reserve-disk-mib", "1048576")
+        try:
+            self.assertEqual(server.get("/healthz").status, 200)
+            ready = server.get("/readyz")
+            self.assertEqual((ready.status, ready.json["detail"]), (503, "the disk is full"))
+            refused = server.request("POST", "/v1/models?name=a", b"x" * 100)
+            self.assertEqual(refused.status, 507, refused.body)
+        finally:
+            server.close()
+
     def test_keeps_a_second_server_out_of_its_folder(self):
         server = Server()
         try:

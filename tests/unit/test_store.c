@@ -401,6 +401,37 @@ TEST(store, takes_back_only_the_command_that_failed)
     tear_down(&f);
 }
 
+/* The log of a store that is written without a pause must not grow with all that was written, and
+ * that of one at rest must be empty. */
+TEST(store, keeps_its_log_short)
+{
+    enum { ROUNDS = 60, BATCH = 40, SIZE = 40000 }; // 96 MB
+    Fixture f;
+    Command command[BATCH];
+    char *data = calloc(1, SIZE);
+    int64_t greatest = 0;
+
+    set_up(&f);
+    memset(data, 'x', SIZE - 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < BATCH; i++) {
+            command[i] = (Command){.kind = COMMAND_SET, .name = "paused", .data = data};
+            if (i + 1 < BATCH)
+                store_submit(f.store, &command[i]);
+        }
+        CHECK_INT(store_execute(f.store, &command[BATCH - 1], &f.err), ==, STATUS_OK);
+        int64_t size = store_gauges(f.store).wal_bytes;
+        greatest = size > greatest ? size : greatest;
+    }
+    CHECK_INT(greatest, >, 0);
+    CHECK_INT(greatest, <, 64 << 20);
+    for (int i = 0; i < 1000 && store_gauges(f.store).wal_bytes > 0; i++)
+        (void)usleep(10000);
+    CHECK_INT(store_gauges(f.store).wal_bytes, ==, 0);
+    free(data);
+    tear_down(&f);
+}
+
 TEST(store, numbers_events_upwards_for_ever)
 {
     Fixture f;
