@@ -62,8 +62,9 @@ static Status open_parts(App *app, Error *err)
     if (store_find_setting(app->store, "paused", paused, sizeof paused, err))
         return err->status;
     atomic_store(&app->is_paused, strcmp(paused, "true") == 0);
-    segments_init(&app->segments);
-    hub_init(&app->hub, last_event);
+    pace_init(&app->pace);
+    segments_init(&app->segments, &app->pace);
+    hub_init(&app->hub, &app->pace, last_event);
     callers_init(&app->callers, app->config->idle_ms);
     app->has_parts = true;
     if (rigs_open(app, &app->rigs, err) || notify_open(app, &app->notify, err) ||
@@ -125,6 +126,7 @@ void app_close(App *app)
     if (app->has_parts) {
         segments_shut(&app->segments);
         hub_shut(&app->hub);
+        pace_shut(&app->pace);
     }
     server_close(app->server);
     loop_close(app->loop);
@@ -136,6 +138,7 @@ void app_close(App *app)
         callers_destroy(&app->callers);
         hub_destroy(&app->hub);
         segments_destroy(&app->segments);
+        pace_destroy(&app->pace);
     }
     blobs_close(app->blobs);
     tokens_close(app->tokens);

@@ -49,6 +49,7 @@ struct App {
     char owner[STORE_ID_SIZE]; /* of the jobs this process runs */
     Blobs *blobs;
     Store *store;
+    Pace pace;
     Hub hub;
     Segments segments;
     Rigs *rigs;

@@ -2,8 +2,8 @@
 # Every test in one command, on a bare Debian 12 too.
 #
 #     sh tests/run.sh          what a change must pass: gcc, clang with sanitizers, api, lint
-#     sh tests/run.sh --all    adds tsan, optimised builds, analyzer, fuzzing, 10,000 law cases,
-#                              the Dockerfile, benches
+#     sh tests/run.sh --all    adds tsan, optimised builds, thousands of clients, analyzer, fuzzing,
+#                              10,000 law cases, the Dockerfile, benches
 #
 # Real files are looked for in BAKEHOUSE_TEST_DATA; tests that need them are skipped, by name,
 # without. The last line is "N passed, N failed, N skipped", and the exit code 0 only without
@@ -169,6 +169,8 @@ if [ $all = yes ]; then
     build dev-clang && tests dev-clang --preset dev-clang
     # the optimised build: golden scenes and laws
     build bench && BAKEHOUSE_LAW_CASES=10000 tests release-law-10000 --preset bench
+    [ -x build/bench/bakehouse ] && step scale env BAKEHOUSE_SCALE=full \
+        BAKEHOUSE="$PWD/build/bench/bakehouse" tests/api/test_scale.py && cat $logs/scale.log
     build release-clang && step same-bytes-all sh tests/golden/same_bytes.sh build/dev/bakehouse \
         build/dev-clang/bakehouse build/release/bakehouse build/release-clang/bakehouse
     step analyzer sh tests/lint/check_analyzer.sh

@@ -37,5 +37,5 @@ void api_write_time(JsonWriter *json, const char *key, int64_t ms);
 /* Fails with the problem that is not what the status says. */
 Status api_refuse(Response *response, ProblemKind kind, Error *err, Status status,
                   const char *format, ...) PRINTF_LIKE(5, 6);
-/* May another stream be opened? Else BUSY. */
+/* May another stream be opened? Else UNAVAILABLE. */
 NODISCARD Status api_admit_stream(const App *app, Response *response, Error *err);

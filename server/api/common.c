@@ -28,9 +28,17 @@ Status api_refuse(Response *response, ProblemKind kind, Error *err, Status statu
 
 Status api_admit_stream(const App *app, Response *response, Error *err)
 {
-    if (atomic_load(&app->streams) < (int)app->config->max_connections - 256)
+    int limit = server_connections_max(app->server);
+    int streams = atomic_load(&app->streams);
+    int open = server_gauges(app->server).connections;
+
+    // others may hang on to theirs too: half of what is kept is for those that are quick
+    if (streams < limit - CONNECTIONS_KEPT && open <= limit - CONNECTIONS_KEPT / 2)
         return STATUS_OK;
-    return api_refuse(response, PROBLEM_BUSY, err, STATUS_LIMIT, "too many streams are open");
+    return api_refuse(response, PROBLEM_UNAVAILABLE, err, STATUS_LIMIT,
+                      "%d streams and %d connections are open; of the %d there may be, %d are kept "
+                      "for requests that are no streams",
+                      streams, open, limit, CONNECTIONS_KEPT);
 }
 
 Status api_find_job(App *app, Request *request, Job *out, Error *err)

@@ -468,6 +468,7 @@ static enum MHD_Result proceed(App *app, Request *request)
             return MHD_YES;
         break;
     case REQUEST_SLEEPING:
+        (void)waiter_arrived(&request->waiter);
         request->response.kind = RESPONSE_TEXT;
         run_handler(app, request);
         break;
@@ -550,6 +551,7 @@ void dispatch_completed(void *app_, struct MHD_Connection *connection, void **re
     caller_owes_request(&app->callers, request->caller, request->state == REQUEST_SENT);
     if (request->is_upload_counted)
         atomic_fetch_sub(&app->uploads, 1);
+    (void)waiter_arrived(&request->waiter);
     upload_close(app->blobs, &request->upload);
     byte_writer_close(&request->body);
     response_close(&request->response);

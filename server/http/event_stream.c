@@ -53,6 +53,7 @@ void event_stream_close(void *stream_)
 {
     EventStream *stream = stream_;
 
+    (void)waiter_arrived(&stream->waiter);
     text_close(&stream->piece);
     arena_destroy(&stream->arena);
     atomic_fetch_sub(&stream->app->streams, 1);
@@ -112,7 +113,8 @@ static ssize_t send_piece(EventStream *stream, char *buffer, size_t size)
     memcpy(buffer, text_string(&stream->piece) + stream->sent, part);
     stream->sent += part;
     if (stream->sent == text_length(&stream->piece)) {
-        text_clear(&stream->piece);
+        text_close(&stream->piece); // of streams that wait, buffers would add up
+        stream->piece = text_open(PIECE_MAX, &stream->err);
         stream->sent = 0;
     }
     return (ssize_t)part;
@@ -123,6 +125,7 @@ ssize_t event_stream_read(void *stream_, uint64_t position, char *buffer, size_t
     EventStream *stream = stream_;
 
     (void)position;
+    (void)waiter_arrived(&stream->waiter);
     for (;;) {
         if (stream->err.status) {
             log_event(LOG_WARN, "events.failed", "message=%s", log_quote(stream->err.message).text);

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 enum {
-    WINDOW = 64 << 10, /* bytes read at once for a filter; more where one record is larger */
+    WINDOW = 16 << 10, /* bytes read at once for a filter; more where one record is larger */
     PIECE_MAX = FRAME_RECORD_MAX + WINDOW,
     FILTER_ARENA = 64 << 20,
     READER_ARENA = 512 << 20,
-    INDEX_ARENA = 64 << 20
+    INDEX_ARENA = 64 << 20,
+    TURN = 32 << 10 /* bytes after which others that wait for their turn come first */
 };
 
 struct FrameStream {
@@ -21,6 +22,7 @@ struct FrameStream {
     char job[STORE_ID_SIZE];
     Segment *segment; /* NULL: nothing more comes */
     Waiter waiter;
+    size_t turn; /* bytes sent since its turn began */
     SegmentCursor cursor;
     int file; /* -1 before there is one */
     int file_attempt;
@@ -150,6 +152,7 @@ void frame_stream_close(void *stream_)
 {
     FrameStream *stream = stream_;
 
+    (void)waiter_arrived(&stream->waiter);
     segment_release(&stream->app->segments, stream->segment);
     if (stream->file >= 0)
         (void)close(stream->file);
@@ -205,6 +208,14 @@ static Status add_text(FrameStream *stream)
     return stream->err.status;
 }
 
+static void drop_records(FrameStream *stream)
+{
+    byte_writer_close(&stream->input);
+    byte_writer_close(&stream->records);
+    stream->input = byte_writer(PIECE_MAX, &stream->err);
+    stream->records = byte_writer(PIECE_MAX, &stream->err);
+}
+
 /* The next whole records through the filter into `piece`. */
 static Status filter_more(FrameStream *stream)
 {
@@ -212,7 +223,6 @@ static Status filter_more(FrameStream *stream)
     size_t window = left < WINDOW ? left : WINDOW;
     size_t used = 0;
 
-    byte_writer_clear(&stream->records);
     while (!used) {
         if (read_window(stream, window) ||
             frame_filter_add(stream->filter, byte_writer_bytes(&stream->input), &used,
@@ -227,8 +237,10 @@ static Status filter_more(FrameStream *stream)
     stream->cursor.offset += (int64_t)used;
     stream->is_done = frame_filter_is_done(stream->filter);
     if (stream->reader)
-        return add_text(stream);
-    text_add_bytes(&stream->piece, (const char *)stream->records.data, stream->records.size);
+        add_text(stream);
+    else
+        text_add_bytes(&stream->piece, (const char *)stream->records.data, stream->records.size);
+    drop_records(stream);
     return stream->err.status;
 }
 
@@ -264,8 +276,10 @@ static ssize_t send_piece(FrameStream *stream, char *buffer, size_t size)
 
     memcpy(buffer, text_string(&stream->piece) + stream->sent, part);
     stream->sent += part;
+    stream->turn += part;
     if (stream->sent == text_length(&stream->piece)) {
-        text_clear(&stream->piece);
+        text_close(&stream->piece); // of streams that wait, buffers would add up
+        stream->piece = text_open((size_t)PIECE_MAX * 4, &stream->err);
         stream->sent = 0;
     }
     return (ssize_t)part;
@@ -314,6 +328,7 @@ static ssize_t send_raw(FrameStream *stream, char *buffer, size_t size)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     stream->cursor.offset += got;
+    stream->turn += (size_t)got;
     return got;
 }
 
@@ -329,6 +344,10 @@ ssize_t frame_stream_read(void *stream_, uint64_t position, char *buffer, size_t
     FrameStream *stream = stream_;
 
     (void)position;
+    if (waiter_arrived(&stream->waiter))
+        stream->turn = 0;
+    if (stream->turn >= TURN && waiter_yield(&stream->app->pace, &stream->waiter))
+        return 0;
     for (;;) {
         if (stream->err.status)
             return fail(stream);

@@ -1,12 +1,19 @@
 #include "server/http/request.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 64 << 20, STREAM_BLOCK = 512 };
+enum {
+    TEXT_MAX = 64 << 20,
+    STREAM_BLOCK = 512,
+    UNSENT_MAX = 64 << 10 /* bytes of a stream that wait in the system for a slow client */
+};
 
 void response_header(Response *response, const char *name, const char *value)
 {
@@ -219,6 +226,17 @@ static struct MHD_Response *make_response(Request *request)
     return make_text(response);
 }
 
+/* The system would keep megabytes for each client that does not read. */
+static void limit_unsent(const Request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    int size = UNSENT_MAX;
+
+    if (info)
+        (void)setsockopt(info->connect_fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &size, sizeof size);
+}
+
 enum MHD_Result response_send(Request *request)
 {
     Response *response = &request->response;
@@ -230,6 +248,8 @@ enum MHD_Result response_send(Request *request)
         (void)MHD_add_response_header(made, "Content-Type", response->type);
     if (response->etag)
         (void)MHD_add_response_header(made, "ETag", response->etag);
+    if (response->kind == RESPONSE_STREAM)
+        limit_unsent(request);
     if (response->kind == RESPONSE_FILE)
         (void)MHD_add_response_header(made, "Accept-Ranges", "bytes");
     for (int i = 0; i < response->header_count; i++)

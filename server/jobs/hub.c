@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-void hub_init(Hub *hub, int64_t last_event)
+void hub_init(Hub *hub, Pace *pace, int64_t last_event)
 {
-    *hub = (Hub){.last_event = last_event, .beaten_ns = time_steady_ns()};
+    *hub =
+        (Hub){.waiting = {.pace = pace}, .last_event = last_event, .beaten_ns = time_steady_ns()};
     (void)uv_mutex_init(&hub->mutex);
 }
 
@@ -32,7 +33,7 @@ void hub_publish(Hub *hub, const StoreNews *news)
         Waiter *next = waiter->next;
 
         if (concerns(news, waiter))
-            waiter_resume(&hub->waiting, waiter);
+            waiter_wake(&hub->waiting, waiter);
         waiter = next;
     }
     uv_mutex_unlock(&hub->mutex);
@@ -44,13 +45,13 @@ void hub_tick(Hub *hub, int64_t now_ns, int64_t heartbeat_ns)
     if (now_ns - hub->beaten_ns >= heartbeat_ns) {
         hub->beaten_ns = now_ns;
         hub->beat++;
-        waiter_resume_all(&hub->waiting);
+        waiter_wake_all(&hub->waiting);
     }
     for (Waiter *waiter = hub->waiting.first; waiter;) {
         Waiter *next = waiter->next;
 
         if (now_ns >= waiter->deadline_ns)
-            waiter_resume(&hub->waiting, waiter);
+            waiter_wake(&hub->waiting, waiter);
         waiter = next;
     }
     uv_mutex_unlock(&hub->mutex);
@@ -60,7 +61,7 @@ void hub_shut(Hub *hub)
 {
     uv_mutex_lock(&hub->mutex);
     hub->is_closing = true;
-    waiter_resume_all(&hub->waiting);
+    waiter_wake_all(&hub->waiting);
     uv_mutex_unlock(&hub->mutex);
 }
 

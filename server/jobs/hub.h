@@ -19,7 +19,7 @@ typedef struct Hub {
     bool is_closing;
 } Hub;
 
-void hub_init(Hub *hub, int64_t last_event);
+void hub_init(Hub *hub, Pace *pace, int64_t last_event);
 void hub_destroy(Hub *hub);
 
 void hub_publish(Hub *hub, const StoreNews *news);

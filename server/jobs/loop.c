@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS };
+enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS, NICE = 5 };
 
 /* What other threads ask for. */
 typedef struct Cancellation {
@@ -26,6 +27,7 @@ struct Loop {
     uv_signal_t terminate, interrupt, hang_up;
     uv_thread_t thread;
     bool has_thread;
+    int nice; /* of threads that compute */
 
     /* the inbox and what the main thread waits for: guarded by `mutex` */
     uv_mutex_t mutex;
@@ -124,10 +126,17 @@ static void take_claim(Command *command)
 
 static void start_tasks(Loop *loop);
 
+/* A thread of the pool computes for long: those that answer come first. */
+static void step_back(const Loop *loop)
+{
+    (void)setpriority(PRIO_PROCESS, 0, loop->nice); // of this thread alone
+}
+
 static void run_task(uv_work_t *work)
 {
     Task *task = work->data;
 
+    step_back(task->loop);
     task->run(task);
 }
 
@@ -211,7 +220,10 @@ static void claim(Loop *loop)
 
 static void work_run(uv_work_t *work)
 {
-    worker_run(work->data);
+    Run *run = work->data;
+
+    step_back(run->app->loop);
+    worker_run(run);
 }
 
 static void unlink_run(Loop *loop, const Run *run)
@@ -562,6 +574,7 @@ Status loop_open(struct App *app, Loop **out, Error *err)
     if (!loop)
         return error_set(err, STATUS_NO_MEMORY, "could not start");
     loop->app = app;
+    loop->nice = getpriority(PRIO_PROCESS, 0) + NICE;
     (void)uv_mutex_init(&loop->mutex);
     (void)uv_cond_init(&loop->changed);
     int code = uv_loop_init(&loop->uv);

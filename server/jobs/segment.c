@@ -9,9 +9,9 @@ enum {
     PROMPT = 2, /* pieces that wake at once: the header and the first frame */
 };
 
-void segments_init(Segments *segments)
+void segments_init(Segments *segments, Pace *pace)
 {
-    *segments = (Segments){.beaten_ns = time_steady_ns()};
+    *segments = (Segments){.pace = pace, .beaten_ns = time_steady_ns()};
     (void)uv_mutex_init(&segments->mutex);
 }
 
@@ -37,6 +37,7 @@ Status segment_acquire(Segments *segments, const char *job, Segment **out, Error
         segment = calloc(1, sizeof *segment);
         if (segment) {
             (void)snprintf(segment->job, sizeof segment->job, "%s", job);
+            segment->waiting.pace = segments->pace;
             segment->next = segments->first;
             segments->first = segment;
         }
@@ -71,7 +72,7 @@ static void wake(Segment *segment, int64_t now_ns)
 {
     segment->has_news = false;
     segment->woken_ns = now_ns;
-    waiter_resume_all(&segment->waiting);
+    waiter_wake_all(&segment->waiting);
 }
 
 void segment_begin(Segments *segments, Segment *segment, int attempt)
@@ -137,7 +138,7 @@ void segments_shut(Segments *segments)
     uv_mutex_lock(&segments->mutex);
     segments->is_closing = true;
     for (Segment *segment = segments->first; segment; segment = segment->next)
-        waiter_resume_all(&segment->waiting);
+        waiter_wake_all(&segment->waiting);
     uv_mutex_unlock(&segments->mutex);
 }
 

@@ -33,13 +33,14 @@ typedef struct Segment {
 
 typedef struct Segments {
     uv_mutex_t mutex;
+    Pace *pace;
     Segment *first;
     unsigned beat; /* heartbeats so far */
     int64_t beaten_ns;
     bool is_closing;
 } Segments;
 
-void segments_init(Segments *segments);
+void segments_init(Segments *segments, Pace *pace);
 void segments_destroy(Segments *segments);
 
 /* The job's segment, made when there is none. */

@@ -23,7 +23,7 @@ TEST(segment, is_one_for_all_who_ask_for_a_job)
 {
     Segments segments;
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     Segment *first = acquire(&segments, "j_1");
     Segment *other = acquire(&segments, "j_2");
     CHECK(acquire(&segments, "j_1") == first);
@@ -42,7 +42,7 @@ TEST(segment, shows_bytes_that_are_published_and_no_others)
     Segments segments;
     SegmentCursor cursor;
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     Segment *segment = acquire(&segments, "j_1");
     segment_begin(&segments, segment, 3);
     segment_publish(&segments, segment, 100);
@@ -63,7 +63,7 @@ TEST(segment, begins_again_with_the_next_attempt)
     Segments segments;
     SegmentCursor cursor;
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     Segment *segment = acquire(&segments, "j_1");
     segment_begin(&segments, segment, 1);
     segment_publish(&segments, segment, 100);
@@ -84,7 +84,7 @@ TEST(segment, beats_once_an_interval)
     SegmentCursor cursor;
     int64_t now = time_steady_ns();
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     Segment *segment = acquire(&segments, "j_1");
     segments_tick(&segments, now + 2000000000, 1000000000);
     CHECK_INT(look(&segments, segment, 0, &cursor), ==, SEGMENT_BEAT);
@@ -100,7 +100,7 @@ TEST(segment, lets_nobody_sleep_once_it_is_shut)
     Segments segments;
     SegmentCursor cursor;
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     Segment *segment = acquire(&segments, "j_1");
     segments_shut(&segments);
     CHECK_INT(look(&segments, segment, 0, &cursor), ==, SEGMENT_CLOSING);
@@ -112,7 +112,7 @@ TEST(segment, ends_of_jobs_that_nobody_follows_are_nothing)
 {
     Segments segments;
 
-    segments_init(&segments);
+    segments_init(&segments, NULL);
     segments_end(&segments, "j_none");
     segments_reopen(&segments, "j_none");
     CHECK(segments.first == NULL);
