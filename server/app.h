@@ -56,12 +56,13 @@ struct App {
     Notify *notify;
     Loop *loop;
     Callers callers;
-    Server *server;
-    Tokens *tokens;     /* NULL: everybody may do everything */
-    bool has_parts;     /* hub and segments have been made */
-    atomic_int uploads; /* in progress */
-    atomic_int streams; /* open */
-    atomic_int tasks;   /* of requests that sleep for them */
+    Server *server;           /* its threads may run before this is set */
+    unsigned connections_max; /* --max-connections, or what the system allows */
+    Tokens *tokens;           /* NULL: everybody may do everything */
+    bool has_parts;           /* hub and segments have been made */
+    atomic_int uploads;       /* in progress */
+    atomic_int streams;       /* open */
+    atomic_int tasks;         /* of requests that sleep for them */
     atomic_bool is_closing;
     atomic_bool is_paused; /* no job is begun; a setting of the store */
     Metrics metrics;

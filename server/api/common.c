@@ -28,9 +28,9 @@ Status api_refuse(Response *response, ProblemKind kind, Error *err, Status statu
 
 Status api_admit_stream(const App *app, Response *response, Error *err)
 {
-    int limit = server_connections_max(app->server);
+    int limit = (int)app->connections_max;
     int streams = atomic_load(&app->streams);
-    int open = server_gauges(app->server).connections;
+    int open = atomic_load(&app->callers.count);
 
     // others may hang on to theirs too: half of what is kept is for those that are quick
     if (streams < limit - CONNECTIONS_KEPT && open <= limit - CONNECTIONS_KEPT / 2)

@@ -124,8 +124,7 @@ static void write_http(App *app, Text *out)
                   atomic_load(&app->callers.unheard));
     write_counter(out, "http_complaints_total", "Messages of the HTTP library.",
                   atomic_load(&metrics->complaints));
-    write_gauge(out, "http_connections", "Open connections.",
-                server_gauges(app->server).connections);
+    write_gauge(out, "http_connections", "Open connections.", atomic_load(&app->callers.count));
     write_gauge(out, "http_streams", "Open streams of frames and events.",
                 atomic_load(&app->streams));
     write_gauge(out, "uploads", "Uploads in progress.", atomic_load(&app->uploads));

@@ -60,12 +60,17 @@ static void drop(Callers *callers, Caller *caller)
 void callers_notify(void *callers, struct MHD_Connection *connection, void **caller,
                     enum MHD_ConnectionNotificationCode code)
 {
+    Callers *all = callers;
+
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *caller = add(callers, connection);
-    } else if (*caller) {
-        drop(callers, *caller);
-        *caller = NULL;
+        atomic_fetch_add(&all->count, 1);
+        *caller = add(all, connection);
+        return;
     }
+    atomic_fetch_sub(&all->count, 1);
+    if (*caller)
+        drop(all, *caller);
+    *caller = NULL;
 }
 
 Caller *caller_of(struct MHD_Connection *connection)

@@ -30,6 +30,7 @@ typedef struct Callers {
     Caller *first;
     int64_t idle_ns;
     int64_t looked_ns;    /* by callers_tick */
+    atomic_int count;     /* of connections */
     atomic_llong unheard; /* requests that ended before a handler could answer */
 } Callers;
 

@@ -18,7 +18,6 @@
 struct Server {
     App *app;
     struct MHD_Daemon *daemon;
-    unsigned connections_max;
     int quiesced; /* the listening socket, when it is ours again; else -1 */
     atomic_llong complained_ms;
     char address[160];
@@ -123,7 +122,7 @@ Status server_open(struct App *app, Server **out, Error *err)
         return error_set(err, STATUS_NO_MEMORY, "could not start the HTTP server");
     server->app = app;
     server->quiesced = -1;
-    server->connections_max = choose_connections(config);
+    app->connections_max = choose_connections(config);
     fill_address(config, &address);
     bool is_six = address.any.sa_family == AF_INET6;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
@@ -143,7 +142,7 @@ Status server_open(struct App *app, Server **out, Error *err)
     server->daemon = MHD_start_daemon(
         flags, (uint16_t)config->port, NULL, NULL, dispatch_handle, app, MHD_OPTION_EXTERNAL_LOGGER,
         complain, server, MHD_OPTION_SOCK_ADDR, &address.any, MHD_OPTION_THREAD_POOL_SIZE,
-        choose_threads(), MHD_OPTION_CONNECTION_LIMIT, server->connections_max,
+        choose_threads(), MHD_OPTION_CONNECTION_LIMIT, app->connections_max,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(config->idle_ms / 1000),
         MHD_OPTION_NOTIFY_COMPLETED, dispatch_completed, app, MHD_OPTION_NOTIFY_CONNECTION,
         callers_notify, &app->callers, MHD_OPTION_URI_LOG_CALLBACK, take_line, NULL,
@@ -190,17 +189,4 @@ void server_close(Server *server)
         explicit_bzero(server->key, PEM_MAX);
     free(server->key);
     free(server);
-}
-
-int server_connections_max(const Server *server)
-{
-    return (int)server->connections_max;
-}
-
-ServerGauges server_gauges(const Server *server)
-{
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-    return (ServerGauges){.connections = info ? (int)info->num_connections : 0};
 }

@@ -18,11 +18,3 @@ void server_close(Server *server);
 
 /* Connections of which no stream may take the last ones, for they would hang without an answer. */
 enum { CONNECTIONS_KEPT = 256 };
-/* How many there may be: --max-connections, or what the system allows. */
-int server_connections_max(const Server *server);
-
-typedef struct ServerGauges {
-    int connections;
-} ServerGauges;
-
-ServerGauges server_gauges(const Server *server);
