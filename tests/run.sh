@@ -173,6 +173,9 @@ if [ $all = yes ]; then
         BAKEHOUSE="$PWD/build/bench/bakehouse" tests/api/test_scale.py && cat $logs/scale.log
     build release-clang && step same-bytes-all sh tests/golden/same_bytes.sh build/dev/bakehouse \
         build/dev-clang/bakehouse build/release/bakehouse build/release-clang/bakehouse
+    # two hundred kills where a change gets twenty
+    step crash-200 env BAKEHOUSE_KILLS=200 BAKEHOUSE="$PWD/build/dev/bakehouse" \
+        timeout 3600 python3 tests/api/test_crash.py UnderLoad
     step analyzer sh tests/lint/check_analyzer.sh
     step dockerfile sh tests/lint/check_dockerfile.sh
     build fuzz && for target in build/fuzz/tests/fuzz_*; do

@@ -1,7 +1,6 @@
 """What the API tests share: a server of their own on loopback, and requests to it.
 
-Standard library only. BAKEHOUSE names the binary under test; BAKEHOUSE_KILLS how often the crash
-test kills it.
+Standard library only. BAKEHOUSE names the binary under test.
 """
 
 from __future__ import annotations
