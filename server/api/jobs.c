@@ -301,6 +301,51 @@ static Status get_job(App *app, Request *request, Response *response, Error *err
     return STATUS_OK;
 }
 
+/* Of each simulation in `used` that fits colliders. */
+static void write_fits(JsonWriter *json, const JsonReader *used)
+{
+    JsonReader item;
+
+    for (bool is_item = json_first(used, &item); is_item; is_item = json_next(&item)) {
+        JsonReader fit = json_member(&item, "fit");
+        JsonReader simulation = json_member(&item, "simulation");
+
+        if (json_is_absent(&fit))
+            continue;
+        json_begin_object(json, NULL);
+        json_write_value(json, "simulation", &simulation);
+        json_write_value(json, "colliders", &fit);
+        json_end_object(json);
+    }
+}
+
+/* GET /v1/jobs/{id}/fit: how colliders were fitted, known as soon as the job is taken; an empty
+ * list where nothing is fitted. */
+static Status get_fit(App *app, Request *request, Response *response, Error *err)
+{
+    JsonDocument document = {0};
+    Job job;
+
+    if (api_find_job(app, request, &job, err))
+        return err->status;
+    Faults faults = faults_open(&request->arena, 1);
+    Bytes text = {(const uint8_t *)job.used, strlen(job.used)};
+    if (text.size && json_open(text, JOB_JSON_DEPTH, &document, err))
+        return error_context(err, "what job %s uses", job.id);
+    JsonWriter json = response_json(response);
+    json_begin_object(&json, NULL);
+    json_write_text(&json, "job", job.id);
+    json_begin_array(&json, "simulations");
+    if (document.root) {
+        JsonReader used = json_root(&document, &faults);
+        write_fits(&json, &used);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    json_close(&document);
+    return STATUS_OK;
+}
+
 /* --- moving --- */
 
 static Status move_job(App *app, Request *request, Command *command, Error *err)
@@ -365,6 +410,7 @@ const Route job_routes[] = {
     {"POST", "/v1/jobs", ROUTE_LONG_TASK, true, post_job, ACCESS_SUBMIT},
     {"GET", "/v1/jobs", ROUTE_READ, false, list_jobs, ACCESS_READ},
     {"GET", "/v1/jobs/{id}", ROUTE_READ, false, get_job, ACCESS_READ},
+    {"GET", "/v1/jobs/{id}/fit", ROUTE_READ, false, get_fit, ACCESS_READ},
     {"DELETE", "/v1/jobs/{id}", ROUTE_TASK, false, delete_job, ACCESS_SUBMIT},
     {"POST", "/v1/jobs/{id}/cancel", ROUTE_TASK, false, post_cancel, ACCESS_SUBMIT},
     {"POST", "/v1/jobs/{id}/notify", ROUTE_TASK, false, post_notify, ACCESS_SUBMIT},

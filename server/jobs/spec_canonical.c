@@ -196,6 +196,9 @@ static void write_simulation(const Rig *rig, const SimulationSpec *simulation, J
     json_write_bool(writer, "enabled", simulation->is_enabled);
     json_write_int(writer, "rate", simulation->rate);
     write_colliders(rig, simulation, writer);
+    // left out where it is false, as in jobs of before there was fitting: their keys stay
+    if (simulation->is_fitted)
+        json_write_bool(writer, "fit_colliders", true);
     write_target(rig, chains, writer);
     write_choice(writer, "mode", (int)chains->mode);
     if (chains->mode == CHAINS_VRM) {

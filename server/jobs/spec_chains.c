@@ -228,10 +228,13 @@ static void decode_colliders(const Decoder *decoder, const JsonReader *object, S
         return;
     }
     const char *text = json_is_text(&value) ? json_as_text(&value, JOB_NAME_MAX) : "";
-    if (strcmp(text, "fitted") == 0 || strcmp(text, "surface") == 0)
-        json_fault(&value, "must be \"file\" or a list: \"%s\" is not in this version", text);
+    if (strcmp(text, "fitted") == 0)
+        out->is_fitted = true;
+    else if (strcmp(text, "surface") == 0)
+        json_fault(&value, "must be \"file\", \"fitted\" or a list: \"%s\" is not in this version",
+                   text);
     else if (strcmp(text, "file") != 0)
-        json_fault(&value, "must be \"file\" or a list of colliders");
+        json_fault(&value, "must be \"file\", \"fitted\" or a list of colliders");
 }
 
 static void decode_rate(const JsonReader *object, int tick, SimulationSpec *out)
@@ -276,6 +279,7 @@ void decode_chains(const Decoder *decoder, const JsonReader *item, int substeps_
     out->kind = SIMULATION_CHAINS;
     out->name = decoder_keep(decoder, json_text_or(item, "name", "", JOB_NAME_MAX));
     out->is_enabled = field_bool(item, table, "enabled");
+    out->is_fitted = field_bool(item, table, "fit_colliders");
     decode_colliders(decoder, item, out);
     chains.mode = (ChainsMode)field_choice(item, table, "mode");
     check_mode(item, chains.mode);

@@ -133,6 +133,8 @@ void json_write_floats(JsonWriter *writer, const char *key, const float *value, 
 void json_write_bool(JsonWriter *writer, const char *key, bool value);
 void json_write_null(JsonWriter *writer, const char *key);
 void json_write_raw(JsonWriter *writer, const char *key, const char *json); /* ready-made JSON */
+/* A value that was read, in canonical form; null where it is absent. */
+void json_write_value(JsonWriter *writer, const char *key, const JsonReader *value);
 
 /* The shortest decimal that reads back as the same float or double; `out` has at least 32 bytes.
  * Returns the length. Doubles follow ECMAScript's number form, as RFC 8785 asks. */

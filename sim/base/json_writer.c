@@ -280,3 +280,12 @@ void json_write_canonical(const JsonDocument *document, Text *out)
 {
     write_canonical(document->root, out);
 }
+
+void json_write_value(JsonWriter *writer, const char *key, const JsonReader *value)
+{
+    write_start(writer, key);
+    if (value->value)
+        write_canonical(value->value, writer->text);
+    else
+        text_add(writer->text, "null");
+}

@@ -331,6 +331,8 @@ void bake_write_used(const BakeModel *model, JsonWriter *json)
         json_begin_object(json, part->ops->name);
         part->ops->write_used(part->model, json);
         json_end_object(json);
+        if (part->ops->write_fit)
+            part->ops->write_fit(part->model, json);
         json_end_object(json);
     }
 }

@@ -70,6 +70,8 @@ static Status build_part(const PartsBuilder *builder, int simulation, Part *out,
                           .simd = desc->simd,
                           .is_rotated = builder->parts->motion.is_animated,
                           .is_driven = builder->is_driven,
+                          .hidden_count = desc->spec->output.hidden_count,
+                          .hidden = desc->spec->output.hidden,
                           .warnings = desc->warnings};
 
     if (!part.ops)

@@ -236,15 +236,16 @@ static Status make_room(Report *report, Error *err)
 {
     const TallyModel *tally = report->tally;
     Arena *arena = report->arena;
-    int targets = 0, batches = 0, chains = 0, edges = 0, count = tally->parts->count;
+    int targets = 0, batches = 0, chains = 0, edges = 0, more = 0, count = tally->parts->count;
 
     for (int i = 0; i < count; i++) {
         targets += tally->edges[i].batch_count + 1;
         chains += tally->parts->part[i].info.chain_count + 1;
+        more += tally->parts->part[i].info.row_count;
         batches = tally->edges[i].batch_count > batches ? tally->edges[i].batch_count : batches;
         edges = tally->edges[i].edge_count > edges ? tally->edges[i].edge_count : edges;
     }
-    int rows = 8 * targets + chains + 2 * count + SOLVER_ROWS * chains;
+    int rows = 8 * targets + chains + 2 * count + SOLVER_ROWS * chains + more;
     int series = 2 * count + SOLVER_SERIES * chains;
     report->warnings = warnings_open(arena, WARNING_CAPACITY);
     report->histogram = arena_array(arena, MeasureHistogram, targets);

@@ -18,6 +18,8 @@ typedef struct PartDesc {
     SimdLevel simd;
     const bool *is_rotated; /* nodes that the motion animates, scene motion left out (node_count) */
     const bool *is_driven;  /* nodes that an earlier part drives                     (node_count) */
+    int hidden_count;
+    const int *hidden; /* mesh-bearing nodes that are no part of the body (hidden_count) */
     Warnings *warnings;
 } PartDesc;
 
@@ -53,6 +55,7 @@ typedef struct PartInfo {
     const char *const *chain_key; /* targets of its measures (chain_count) */
     int segment_count;
     const PartSegment *segment;
+    int row_count; /* rows of measures beyond those of a chain each */
 } PartInfo;
 
 typedef struct MeasureSink MeasureSink; /* core/measure.h */
@@ -64,6 +67,9 @@ typedef struct SolverOps {
     /* What the job's fields and the file's numbers came to, as members of the object that is open;
      * NULL where there is nothing to say. */
     void (*write_used)(const void *model, JsonWriter *json);
+    /* How colliders were fitted, as an item "fit" of the object that is open; nothing where they
+     * were not. NULL where nothing ever is. */
+    void (*write_fit)(const void *model, JsonWriter *json);
     /* The state at rest in this pose. */
     Status (*start)(const void *model, const Pose *pose, Arena *arena, void **state, Error *err);
     Status (*step)(const void *model, void *state, const StepInput *input, Error *err);

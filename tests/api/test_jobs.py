@@ -86,6 +86,32 @@ class Submitting(ServerTest):
         self.assertEqual(again["key"], shown["key"])
         self.assertTrue(again["cached"])
 
+    def test_fits_colliders_and_shows_how_without_touching_the_model(self):
+        plain = self.server.wait(self.server.submit(self.model, seconds=0.8)["id"])
+        content = self.server.get(f"/v1/models/{self.model}/content").body
+        sent = self.server.submit(self.model, seconds=0.8,
+                                  simulations=[{"type": "chains", "fit_colliders": True}])
+        # known before the job has run
+        fit = self.server.get(f"/v1/jobs/{sent['id']}/fit").json
+        self.assertEqual((fit["job"], fit["simulations"][0]["simulation"]), (sent["id"], 0))
+        chest = next(c for c in fit["simulations"][0]["colliders"] if c["node"] == "UpperChest")
+        self.assertGreater(chest["fitted"]["radius"], chest["authored"]["radius"])
+        self.assertGreater(chest["coverage"]["after"], chest["coverage"]["before"])
+        self.assertIsNone(chest["kept"])
+        done = self.server.wait(sent["id"])
+        self.assertEqual(done["used"][0]["fit"], fit["simulations"][0]["colliders"])
+        rows = {(row["name"], row["target"]): row["value"] for row in
+                self.server.get(f"/v1/jobs/{sent['id']}/measures").json["summary"]}
+        self.assertAlmostEqual(rows["fit.coverage_after", chest["collider"]],
+                               chest["coverage"]["after"])
+        self.assertGreater(rows["fit.coverage_after", "*"], rows["fit.coverage_before", "*"])
+        # the same job without fitting: the bytes of before
+        self.assertEqual(self.server.get(f"/v1/models/{self.model}/content").body, content)
+        again = self.server.wait(self.server.submit(self.model, seconds=0.8, cache=False)["id"])
+        self.assertEqual(again["sha256"], plain["sha256"])
+        self.assertEqual(self.server.get(f"/v1/jobs/{again['id']}/fit").json["simulations"], [])
+        self.assertEqual(self.server.get("/v1/jobs/j_nobody/fit").status, 404)
+
     def test_answers_an_identical_bake_from_the_store(self):
         first = self.server.wait(self.server.submit(self.model, seconds=0.7)["id"])
         again = self.server.submit(self.model, seconds=0.7, name="again", priority=3)

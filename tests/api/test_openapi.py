@@ -157,6 +157,7 @@ class Contract(unittest.TestCase):
         self.call("GET", "/v1/jobs/{id}/frames", "?channels=bones", id=self.job, expect=400)
         self.call("GET", "/v1/jobs/{id}/measures", id=self.job)
         self.call("GET", "/v1/jobs/{id}/measures", headers={"Accept": "text/csv"}, id=self.job)
+        self.call("GET", "/v1/jobs/{id}/fit", id=self.job)
         self.call("GET", "/v1/measures", "?name=stretch.p99")
         self.call("GET", "/v1/measures", "?since=yesterday", expect=400)
         self.call("GET", "/v1/jobs/{id}/export", "?format=glb", id=self.job)

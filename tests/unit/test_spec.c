@@ -342,6 +342,30 @@ TEST(spec, runs_the_published_algorithm_at_its_own_rate)
     arena_destroy(&f.arena);
 }
 
+/* Two ways to ask for one thing; not asking leaves the canonical job as it was before there was
+ * fitting. */
+TEST(spec, fits_colliders_where_it_is_asked_to)
+{
+    static const char *const wish[] = {"\"fit_colliders\": true", "\"colliders\": \"fitted\"",
+                                       "\"fit_colliders\": false", "\"colliders\": \"file\""};
+    char key[4][SHA256_HEX_SIZE];
+
+    for (int i = 0; i < 4; i++) {
+        Fixture f;
+
+        open_fixture(&f);
+        expect(decode_chains(&f, wish[i]), STATUS_OK);
+        CHECK_INT(f.spec.bake.simulation[0].is_fitted, ==, i < 2);
+        CHECK_INT(f.spec.bake.simulation[0].colliders, ==, COLLIDERS_FILE);
+        CHECK((strstr(f.spec.canonical, "fit_colliders") != NULL) == (i < 2));
+        memcpy(key[i], f.spec.key, sizeof key[i]);
+        arena_destroy(&f.arena);
+    }
+    CHECK_EQUAL_TEXT(key[0], key[1]);
+    CHECK_EQUAL_TEXT(key[2], key[3]);
+    CHECK(strcmp(key[0], key[2]) != 0);
+}
+
 TEST(spec, refuses_what_later_versions_bring)
 {
     static const struct {
@@ -353,8 +377,6 @@ TEST(spec, refuses_what_later_versions_bring)
         {"\"forces\": {\"impulses\": []}", "/forces/impulses", false},
         {"\"animation\": {\"retarget\": {}}", "/animation/retarget", false},
         {"\"fit\": {}", "/simulations/0/fit", true},
-        {"\"fit_colliders\": true", "/simulations/0/fit_colliders", true},
-        {"\"colliders\": \"fitted\"", "/simulations/0/colliders", true},
         {"\"colliders\": \"surface\"", "/simulations/0/colliders", true},
         {"\"preset\": \"soft\"", "/simulations/0/preset", true},
     };

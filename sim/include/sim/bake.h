@@ -120,6 +120,8 @@ typedef struct SimulationSpec {
     ColliderSource colliders;
     int collider_count;
     const int *collider; /* for COLLIDERS_LIST: indices of the rig's colliders */
+    bool is_fitted;      /* colliders are fitted to the visible body; the rig stays as it is */
+    bool has_surface;    /* the skinned body is a further collider */
     ChainsSpec chains;
 } SimulationSpec;
 
@@ -229,7 +231,9 @@ int64_t bake_tick_count(const BakeModel *model); /* warm-up and settle included 
  * array that is open: {"simulation": index, "chains": {KEY: {"contact", "stiffness" 1/s^2,
  * "damping" 1/s, "gravity" m/s^2, "radius" m}}}, a value where all joints of the chain have it,
  * else an array of one a joint; in vrm mode {"stiffness", "drag", "gravity", "radius"}, the file's
- * own numbers. */
+ * own numbers. Where colliders are fitted there is also "fit": an array of {"collider": KEY,
+ * "node", "kind", "added", "kept": null or why, "authored" and "fitted": {"offset", "tail",
+ * "radius"} in the node's space, "vertices", "coverage": {"before", "after"}}. */
 void bake_write_used(const BakeModel *model, JsonWriter *json);
 
 /* What has been measured so far, in the arena; `is_partial` when the bake is not done. */

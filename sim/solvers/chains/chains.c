@@ -40,8 +40,34 @@ static Status list_outputs(const PartDesc *desc, Arena *arena, ChainsModel *mode
     return STATUS_OK;
 }
 
-static Status chains_build(const PartDesc *desc, Arena *arena, const void **out, Error *err)
+/* Colliders fitted to the body, where the job asks for them: everything else is built from a rig
+ * that has them. */
+static Status fit_rig(PartDesc *desc, Arena *arena, ChainsModel *model, Error *err)
 {
+    const FitDesc fit_desc = {.body = {.rig = desc->rig,
+                                       .chains = &desc->spec->chains,
+                                       .hidden_count = desc->hidden_count,
+                                       .hidden = desc->hidden},
+                              .spec = desc->spec,
+                              .warnings = desc->warnings};
+
+    if (!desc->spec->is_fitted)
+        return STATUS_OK;
+    Fit *fit = arena_array(arena, Fit, 1);
+    if (!fit)
+        return error_set(err, STATUS_NO_MEMORY, "no room to fit colliders");
+    if (fit_colliders(&fit_desc, arena, fit, err))
+        return err->status;
+    model->fit = fit;
+    model->rig = &fit->rig;
+    desc->rig = &fit->rig;
+    return STATUS_OK;
+}
+
+static Status chains_build(const PartDesc *asked, Arena *arena, const void **out, Error *err)
+{
+    PartDesc fitted = *asked;
+    const PartDesc *desc = &fitted;
     const ChainsSpec *spec = &desc->spec->chains;
 
     if (spec->has_self_contact)
@@ -63,9 +89,10 @@ static Status chains_build(const PartDesc *desc, Arena *arena, const void **out,
                            .h = desc->dt,
                            .simd = desc->simd,
                            .simulation = desc->simulation};
-    if (chains_select(desc, arena, model, err) || chains_link(desc, arena, model, err) ||
-        chains_resolve_contact(desc, arena, model, err) || chains_pack(desc, arena, model, err) ||
-        chains_find_overlaps(desc, arena, model, err) || list_outputs(desc, arena, model, err))
+    if (fit_rig(&fitted, arena, model, err) || chains_select(desc, arena, model, err) ||
+        chains_link(desc, arena, model, err) || chains_resolve_contact(desc, arena, model, err) ||
+        chains_pack(desc, arena, model, err) || chains_find_overlaps(desc, arena, model, err) ||
+        list_outputs(desc, arena, model, err))
         return err->status;
     *out = model;
     return STATUS_OK;
@@ -79,7 +106,8 @@ static void chains_describe(const void *model_, PartInfo *out)
                       .chain_count = model->chain_count,
                       .chain_key = model->chain_key,
                       .segment_count = model->segment_count,
-                      .segment = model->segment};
+                      .segment = model->segment,
+                      .row_count = model->fit ? CHAINS_FIT_ROWS * (model->fit->count + 1) : 0};
 }
 
 /* --- start --- */
@@ -509,6 +537,7 @@ const SolverOps chains_solver = {
     .build = chains_build,
     .describe = chains_describe,
     .write_used = chains_write_used,
+    .write_fit = chains_write_fit,
     .start = chains_start,
     .step = chains_step,
     .pose = chains_pose,

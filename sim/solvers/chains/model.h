@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/collide.h"
+#include "core/fit.h"
 #include "core/solver.h"
 #include "math/rows.h"
 
@@ -16,6 +17,7 @@
 enum {
     CHAINS_MAX_SEGMENTS = 65536, /* of all chains together; the limits of readers are below it */
     CHAINS_MAX_SLOTS = 1024,     /* colliders of one chain */
+    CHAINS_FIT_ROWS = 3,         /* measures of a fitted collider */
 };
 
 /* A node whose place depends on a simulated joint. */
@@ -123,7 +125,8 @@ typedef struct ChainsCollider {
 } ChainsCollider;
 
 typedef struct ChainsModel {
-    const Rig *rig;
+    const Rig *rig; /* with fitted colliders, where the job asks for them */
+    const Fit *fit; /* NULL: colliders are as authored */
     const SimulationSpec *spec;
     ChainsMode mode;
     ChainsRest rest;
@@ -199,6 +202,7 @@ ChainParameters chains_parameters(const ChainsSpec *spec, int spring);
 void chains_resolve_parameters(const PartDesc *desc, const ChainsModel *model, Chain *chain,
                                const RigSpring *spring);
 void chains_write_used(const void *model, JsonWriter *json);
+void chains_write_fit(const void *model, JsonWriter *json);
 Status chains_resolve_contact(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_link(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 Status chains_pack(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);

@@ -130,6 +130,26 @@ static void report(MeasureSink *out, const char *target, const ChainsTotals *tot
     measure_row(out, "contact.count", target, (double)total->contacts, "1");
 }
 
+static void report_fit(MeasureSink *out, const Fit *fit)
+{
+    FitCollider all = {0};
+
+    for (int i = 0; i <= fit->count; i++) {
+        const FitCollider *one = i < fit->count ? &fit->collider[i] : &all;
+        const char *target = i < fit->count ? fit->rig.collider[one->collider].key : "*";
+
+        measure_row(out, "fit.coverage_before", target,
+                    fit_coverage(one->covered_before, one->vertex_count), "1");
+        measure_row(out, "fit.coverage_after", target,
+                    fit_coverage(one->covered_after, one->vertex_count), "1");
+        measure_row(out, "fit.growth", target, (double)one->growth, "m");
+        all.vertex_count += one->vertex_count;
+        all.covered_before += one->covered_before;
+        all.covered_after += one->covered_after;
+        all.growth = all.growth > one->growth ? all.growth : one->growth;
+    }
+}
+
 void chains_measure(const void *model_, const void *state_, MeasureSink *out)
 {
     const ChainsModel *model = model_;
@@ -153,4 +173,6 @@ void chains_measure(const void *model_, const void *state_, MeasureSink *out)
     }
     if (model->chain_count)
         report(out, "*", &all);
+    if (model->fit)
+        report_fit(out, model->fit);
 }

@@ -48,3 +48,46 @@ void chains_write_used(const void *model_, JsonWriter *json)
         json_end_object(json);
     }
 }
+
+static void write_size(JsonWriter *json, const char *key, const RigCollider *collider)
+{
+    const Vec3 *a = &collider->offset, *b = &collider->tail;
+
+    json_begin_object(json, key);
+    json_write_floats(json, "offset", (const float[3]){a->x, a->y, a->z}, 3);
+    if (collider->kind == COLLIDER_CAPSULE)
+        json_write_floats(json, "tail", (const float[3]){b->x, b->y, b->z}, 3);
+    json_write_float(json, "radius", collider->radius);
+    json_end_object(json);
+}
+
+void chains_write_fit(const void *model_, JsonWriter *json)
+{
+    static const char *const kind[] = {"sphere", "capsule", "plane"};
+    const ChainsModel *model = model_;
+    const Fit *fit = model->fit;
+
+    if (!fit)
+        return;
+    json_begin_array(json, "fit");
+    for (int i = 0; i < fit->count; i++) {
+        const FitCollider *one = &fit->collider[i];
+        const RigCollider *fitted = &fit->rig.collider[one->collider];
+
+        json_begin_object(json, NULL);
+        json_write_text(json, "collider", fitted->key);
+        json_write_text(json, "node", fit->rig.node[fitted->node].key);
+        json_write_text(json, "kind", kind[fitted->kind]);
+        json_write_bool(json, "added", one->is_added);
+        json_write_text(json, "kept", one->kept);
+        write_size(json, "authored", &one->authored);
+        write_size(json, "fitted", fitted);
+        json_write_int(json, "vertices", one->vertex_count);
+        json_begin_object(json, "coverage");
+        json_write_double(json, "before", fit_coverage(one->covered_before, one->vertex_count));
+        json_write_double(json, "after", fit_coverage(one->covered_after, one->vertex_count));
+        json_end_object(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
