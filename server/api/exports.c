@@ -2,6 +2,7 @@
  * key, so that the second request is a file. */
 #include "sim/exports.h"
 
+#include "base/hash.h"
 #include "server/api/api.h"
 #include "server/jobs/rigs.h"
 #include "server/jobs/spec.h"
@@ -9,15 +10,20 @@
 #include "sim/picture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { OUT_MAX = 1 << 30 };
 
+#define REDUCE_MIN 1e-6
+
 /* One thing that can be made, and all that it is made from. */
 typedef struct Making {
     const char *kind; /* part of its name in the cache: "glb", "sheet" */
     const char *type; /* media type */
+    ExportFormat format;
+    ExportOptions export_options;
     Status (*make)(const struct Making *making, Arena *scratch, ByteWriter *out, Error *err);
     const Submission *submission;
     const Asset *model;
@@ -27,13 +33,20 @@ typedef struct Making {
     const char *title;
 } Making;
 
-static Status make_glb(const Making *making, Arena *scratch, ByteWriter *out, Error *err)
+static ExportSource export_source(const Making *making)
 {
-    ExportSource source = {.file = making->model_bytes,
-                           .options = making->options,
-                           .rig = making->submission->model->rig};
+    return (ExportSource){.file = making->model_bytes,
+                          .options = making->options,
+                          .rig = making->submission->model->rig};
+}
 
-    return export_glb(&source, making->frames, making->title, scratch, out, err);
+static Status make_export(const Making *making, Arena *scratch, ByteWriter *out, Error *err)
+{
+    ExportSource source = export_source(making);
+    ExportOptions options = making->export_options;
+
+    options.name = making->title;
+    return export_write(making->format, &source, making->frames, &options, scratch, out, err);
 }
 
 static PictureOptions sheet_options(const Making *making)
@@ -85,11 +98,11 @@ static Status make_and_keep(App *app, Making *making, const char *name, Error *e
 {
     ByteWriter out = byte_writer(OUT_MAX, err);
     Arena scratch;
-    bool is_sheet = strcmp(making->kind, "sheet") == 0;
     PictureOptions options = sheet_options(making);
-    size_t size =
-        is_sheet ? picture_arena_size(making->submission->model->rig, making->frames, &options)
-                 : making->model_bytes.size * 8 + making->frames.size * 32 + ((size_t)256 << 20);
+    ExportSource source = export_source(making);
+    size_t size = strcmp(making->kind, "sheet") == 0
+                      ? picture_arena_size(source.rig, making->frames, &options)
+                      : export_arena_size(&source, making->frames);
 
     if (arena_create(&scratch, size, err))
         return err->status;
@@ -164,21 +177,84 @@ static Status find_finished(App *app, Request *request, Job *out, Error *err)
     return STATUS_OK;
 }
 
-/* GET /v1/jobs/{id}/export?format=glb: the model with the bake as its first animation. */
+/* "reduce", taken to one digit and downwards, so that the files that are kept are few. */
+static Status read_reduce(const char *text, double *out, Error *err)
+{
+    char *end = NULL;
+    char digits[40], first[16];
+    double value = strtod(text, &end);
+
+    if (!(text[0] >= '0' && text[0] <= '9') || *end || !(value >= 0.0) ||
+        value > EXPORT_REDUCE_MAX || (value > 0.0 && value < REDUCE_MIN))
+        return error_set(err, STATUS_INVALID,
+                         "reduce must be 0 or a number from %g to %g (metres, radians), got "
+                         "\"%.40s\"",
+                         REDUCE_MIN, EXPORT_REDUCE_MAX, text);
+    // all its digits, and of those the first alone
+    (void)snprintf(digits, sizeof digits, "%.16e", value);
+    (void)snprintf(first, sizeof first, "%c%s", digits[0], strchr(digits, 'e'));
+    *out = strtod(first, NULL);
+    return STATUS_OK;
+}
+
+/* What the query asks for. Options that the format does not take are refused. */
+static Status read_export(Request *request, Making *out, Error *err)
+{
+    const char *name = request_query(request, "format");
+    const char *reduce = request_query(request, "reduce");
+    const char *target = request_query(request, "target");
+
+    out->format = export_format_find(name ? name : "glb");
+    if (out->format == EXPORT_FORMAT_COUNT)
+        return error_set(err, STATUS_INVALID,
+                         "format must be glb, vrm, usda, pc2, mdd or csv, got \"%.40s\"", name);
+    const char *format = export_format_name(out->format);
+    if (reduce && !export_takes_reduce(out->format))
+        return error_set(err, STATUS_INVALID, "reduce goes with glb and vrm, not with %s", format);
+    if (target && !export_takes_target(out->format))
+        return error_set(err, STATUS_INVALID, "target goes with pc2 and mdd, not with %s", format);
+    if (reduce && read_reduce(reduce, &out->export_options.reduce, err))
+        return err->status;
+    out->export_options.target = target;
+    out->type = export_media_type(out->format);
+    out->kind = format;
+    return STATUS_OK;
+}
+
+/* Its name in the cache says its options: a target by its hash, for any text may be a key. */
+static const char *export_kind(Request *request, const Making *making)
+{
+    const ExportOptions *options = &making->export_options;
+
+    if (options->target) {
+        char hash[SHA256_HEX_SIZE];
+
+        sha256_of((Bytes){(const uint8_t *)options->target, strlen(options->target)}, hash);
+        return arena_format(&request->arena, "%.16s.%s", hash, making->kind);
+    }
+    if (options->reduce > 0.0)
+        return arena_format(&request->arena, "r%.0e.%s", options->reduce, making->kind);
+    return making->kind;
+}
+
+/* GET /v1/jobs/{id}/export?format=&reduce=&target=: the bake as a file of another program. */
 static Status get_export(App *app, Request *request, Response *response, Error *err)
 {
-    const char *format = request_query(request, "format");
-    Making making = {.kind = "glb", .type = "model/gltf-binary", .make = make_glb};
+    Making making = {.make = make_export};
     Job job;
 
     if (find_finished(app, request, &job, err))
         return err->status;
-    if (format && strcmp(format, "glb") != 0)
-        return api_refuse(response, PROBLEM_INVALID, err, STATUS_INVALID,
-                          "format must be glb, got \"%.40s\"", format);
+    if (read_export(request, &making, err))
+        return err->status;
+    const char *extension = making.kind;
+    making.kind = export_kind(request, &making);
+    if (!making.kind)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the name of an export");
     if (answer_made(app, request, &job, &making, err))
         return err->status;
-    const char *name = arena_format(&request->arena, "attachment; filename=\"%s.glb\"", job.id);
+    const char *name =
+        arena_format(&request->arena, "attachment; filename=\"%s.%s\"", job.id, extension);
     response_header(response, "Content-Disposition", name ? name : "attachment");
     return STATUS_OK;
 }

@@ -6,6 +6,11 @@
 /* Paths that cannot be written are found before anything runs. */
 static int check_outputs(const CliArguments *arguments)
 {
+    ExportOptions options;
+    Error err = {0};
+
+    if (output_options(arguments, &options, &err))
+        return cli_usage(&bake_command, "%s", err.message);
     for (int i = 0; i < arguments->value_count; i++) {
         const char *path = arguments->value[i];
 
@@ -19,9 +24,13 @@ static int check_outputs(const CliArguments *arguments)
 
 static Status write_outputs(const CliArguments *arguments, const LocalRun *done, Error *err)
 {
+    ExportOptions options;
+
+    if (output_options(arguments, &options, err))
+        return err->status;
     for (int i = 0; i < arguments->value_count; i++)
         if (strcmp(arguments->given[i]->name, "--output") == 0 &&
-            output_write(done, arguments->value[i], err))
+            output_write(done, &options, arguments->value[i], err))
             return err->status;
     return STATUS_OK;
 }
@@ -93,7 +102,8 @@ static int run(int argc, char **argv)
     CliJobWishes wishes = output_wishes(&arguments);
     if (!cli_open_job(&bake_command, &arguments, &wishes, &job, &exit_code))
         return exit_code;
-    exit_code = bake_job(&arguments, &job);
+    Error err = {0};
+    exit_code = output_check(&arguments, &job, &err) ? cli_fail(&err) : bake_job(&arguments, &job);
     cli_close_job(&job);
     return exit_code;
 }
@@ -101,8 +111,15 @@ static int run(int argc, char **argv)
 static const CliOption options[] = {
     {"--output", "-o", "FILE",
      "write the bake, by extension (repeatable): .frames (the frame stream), .ndjson\n"
-     "(frames as text, exact), .glb (the model with its baked animation), .png (a sheet\n"
-     "of pictures), .csv (the measures); - is NDJSON on standard output"},
+     "(frames as text, exact), .glb or .vrm (the model with its baked animation), .usda\n"
+     "(all meshes and the skeleton), .pc2 or .mdd (points of one mesh), .png (a sheet of\n"
+     "pictures), .csv (the measures), .joints.csv (transforms); - is NDJSON on standard\n"
+     "output. Without \"output\" in the job, .usda .pc2 .mdd bake exact positions"},
+    {"--reduce", NULL, "ERROR",
+     "of .glb and .vrm: leave out keys where what lies between is off by no more (metres\n"
+     "of a joint's place, radians of its rotation; 0 to 0.1, default 0: every frame)"},
+    {"--target", NULL, "KEY",
+     "of .pc2 and .mdd: the node whose mesh it is, where there are several"},
     {"--measures", NULL, "FILE", "write what was measured as JSON (or .csv)"},
     {"--json", NULL, NULL, "print the result as one line of JSON"},
     {"--quiet", "-q", NULL, "print nothing but errors"},

@@ -241,6 +241,9 @@ static Status apply_wishes(const CliJobWishes *wishes, CliJob *job, Error *err)
     if (wishes->is_exact && !edit_has(document, "output.precision") &&
         edit_set(document, "output.precision", "32", err))
         return err->status;
+    if (wishes->has_positions && !edit_has(document, "output.channels") &&
+        edit_set(document, "output.channels", "[\"joints\",\"segments\",\"positions\"]", err))
+        return err->status;
     return STATUS_OK;
 }
 

@@ -1,8 +1,7 @@
 #include "server/cli/outputs.h"
 
-#include "sim/exports.h"
-
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_MAX = 1 << 30, MEASURES_MAX = 1 << 28, FILE_MAX = 1 << 30 };
@@ -87,15 +86,18 @@ static const char *bake_name(const BakeSpec *bake)
                                        : motion_kind_name(motion->kind);
 }
 
-static Status write_glb(const LocalRun *run, const char *path, Error *err)
+static Status write_export(const LocalRun *run, ExportFormat format, const ExportOptions *wanted,
+                           const char *path, Error *err)
 {
     const CliAsset *model = &run->job->model;
     const ExportSource source = {model->file.bytes, &model->options, model->rig};
     ByteWriter file = byte_writer(FILE_MAX, err);
+    ExportOptions options = *wanted;
     Arena scratch = {0};
 
-    if (!arena_create(&scratch, job_limits_default().memory, err) &&
-        !export_glb(&source, run->frames, bake_name(&run->job->spec.bake), &scratch, &file, err))
+    options.name = bake_name(&run->job->spec.bake);
+    if (!arena_create(&scratch, export_arena_size(&source, run->frames), err) &&
+        !export_write(format, &source, run->frames, &options, &scratch, &file, err))
         cli_write_file(path, byte_writer_bytes(&file), err);
     arena_destroy(&scratch);
     byte_writer_close(&file);
@@ -129,15 +131,32 @@ Status output_write_sheet(const Rig *rig, Bytes frames, const PictureOptions *op
 
 /* --- the table --- */
 
+/* Outputs that are no exports. ".csv" is the measures, ".joints.csv" the export of that name. */
 static const struct {
     const char *extension;
     Status (*write)(const LocalRun *run, const char *path, Error *err);
 } outputs[] = {
-    {"frames", write_frames}, {"ndjson", write_ndjson}, {"glb", write_glb},
-    {"png", write_png},       {"csv", write_csv},
+    {"frames", write_frames},
+    {"ndjson", write_ndjson},
+    {"png", write_png},
+    {"csv", write_csv},
 };
 
 enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
+
+/* EXPORT_FORMAT_COUNT for a path that is no export. */
+static ExportFormat export_of(const char *path)
+{
+    static const char joints[] = ".joints.csv";
+    size_t size = strlen(path);
+
+    if (size >= sizeof joints && strcasecmp(path + size - (sizeof joints - 1), joints) == 0)
+        return EXPORT_CSV;
+    for (int i = 0; i < EXPORT_FORMAT_COUNT; i++)
+        if (i != EXPORT_CSV && cli_has_extension(path, export_format_name((ExportFormat)i)))
+            return (ExportFormat)i;
+    return EXPORT_FORMAT_COUNT;
+}
 
 bool output_is_standard(const char *path)
 {
@@ -146,7 +165,7 @@ bool output_is_standard(const char *path)
 
 bool output_is_known(const char *path)
 {
-    if (output_is_standard(path))
+    if (output_is_standard(path) || export_of(path) != EXPORT_FORMAT_COUNT)
         return true;
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (cli_has_extension(path, outputs[i].extension))
@@ -156,25 +175,71 @@ bool output_is_known(const char *path)
 
 const char *output_list(void)
 {
-    return ".frames, .ndjson, .glb, .png, .csv, or - for NDJSON on standard output";
+    return ".frames, .ndjson, .glb, .vrm, .usda, .pc2, .mdd, .png, .csv, .joints.csv, or - for "
+           "NDJSON on standard output";
 }
 
 CliJobWishes output_wishes(const CliArguments *arguments)
 {
     CliJobWishes wishes = {0};
 
-    for (int i = 0; i < arguments->value_count; i++)
-        if (strcmp(arguments->given[i]->name, "--output") == 0 &&
-            (output_is_standard(arguments->value[i]) ||
-             cli_has_extension(arguments->value[i], "ndjson")))
+    for (int i = 0; i < arguments->value_count; i++) {
+        const char *path = arguments->value[i];
+
+        if (strcmp(arguments->given[i]->name, "--output") != 0)
+            continue;
+        ExportFormat format = export_of(path);
+        if (format != EXPORT_FORMAT_COUNT && export_needs_positions(format))
+            wishes.has_positions = wishes.is_exact = true;
+        if (output_is_standard(path) || cli_has_extension(path, "ndjson"))
             wishes.is_exact = true;
+    }
     return wishes;
 }
 
-Status output_write(const LocalRun *run, const char *path, Error *err)
+Status output_options(const CliArguments *arguments, ExportOptions *out, Error *err)
 {
+    const char *reduce = cli_value(arguments, "--reduce");
+    char *end = NULL;
+
+    *out = (ExportOptions){.target = cli_value(arguments, "--target")};
+    if (!reduce)
+        return STATUS_OK;
+    out->reduce = strtod(reduce, &end);
+    if (end == reduce || *end || !(out->reduce >= 0.0 && out->reduce <= EXPORT_REDUCE_MAX))
+        return error_set(err, STATUS_INVALID,
+                         "--reduce must be a number from 0 to %g (metres, radians), is \"%.40s\"",
+                         EXPORT_REDUCE_MAX, reduce);
+    return STATUS_OK;
+}
+
+Status output_check(const CliArguments *arguments, const CliJob *job, Error *err)
+{
+    ExportOptions options;
+
+    if (output_options(arguments, &options, err))
+        return err->status;
+    for (int i = 0; i < arguments->value_count; i++) {
+        const char *path = arguments->value[i];
+
+        if (strcmp(arguments->given[i]->name, "--output") != 0)
+            continue;
+        ExportFormat format = export_of(path);
+        if (format != EXPORT_FORMAT_COUNT &&
+            export_check(format, job->model.rig, job->spec.bake.output.channel, &options, err))
+            return error_context(err, "%s", path);
+    }
+    return STATUS_OK;
+}
+
+Status output_write(const LocalRun *run, const ExportOptions *options, const char *path, Error *err)
+{
+    ExportFormat format = export_of(path);
+
     if (output_is_standard(path))
         return write_ndjson(run, "/dev/stdout", err);
+    if (format != EXPORT_FORMAT_COUNT)
+        return write_export(run, format, options, path, err);
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (cli_has_extension(path, outputs[i].extension))
             return outputs[i].write(run, path, err);

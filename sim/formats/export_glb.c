@@ -1,10 +1,10 @@
 #include "formats/buffer.h"
 #include "formats/bundle.h"
+#include "formats/export_formats.h"
 #include "formats/export_json.h"
 #include "formats/export_tracks.h"
 #include "formats/glb.h"
 #include "formats/gltf.h"
-#include "sim/exports.h"
 
 #include <string.h>
 
@@ -165,7 +165,7 @@ static void embed_images(Extension *ext)
     }
 }
 
-static void add_animation(Extension *ext, Bytes frames, const char *name)
+static void add_animation(Extension *ext, Bytes frames, const ExportOptions *options)
 {
     ByteWriter data = byte_writer(MAX_BINARY, ext->err);
     Text accessors = text_open(MAX_JSON, ext->err);
@@ -175,11 +175,12 @@ static void add_animation(Extension *ext, Bytes frames, const char *name)
                           .is_z_up = ext->source->options->is_z_up,
                           .view = ext->view_count,
                           .first_accessor = ext->gltf->accessor_count,
+                          .reduce = options->reduce,
                           .data = &data,
                           .accessors = &accessors,
                           .animation = &animation};
 
-    if (!tracks_write(frames, name, ext->scratch, &target, ext->err)) {
+    if (!tracks_write(frames, options->name, ext->scratch, &target, ext->err)) {
         write_padding(&ext->binary, 4, 0);
         size_t offset = ext->binary.size;
         write_bytes(&ext->binary, data.data, data.size);
@@ -262,7 +263,7 @@ static void write_glb(Extension *ext, ByteWriter *out)
 }
 
 static Status extend(Gltf *gltf, const ExportSource *source, Bytes json, Bytes frames,
-                     const char *name, ByteWriter *out)
+                     const ExportOptions *options, ByteWriter *out)
 {
     Error *err = gltf->err;
     bool has_home = gltf->buffer_count == 0 || !gltf->buffer[0].is_missing;
@@ -282,7 +283,7 @@ static Status extend(Gltf *gltf, const ExportSource *source, Bytes json, Bytes f
         write_bytes(&ext.binary, gltf->buffer[0].bytes.data, gltf->buffer[0].bytes.size);
     embed_images(&ext);
     if (!err->status)
-        add_animation(&ext, frames, name);
+        add_animation(&ext, frames, options);
     if (!err->status)
         finish_buffers(&ext);
     if (!err->status && (ext.edits.overflowed || gltf->scratch->overflowed))
@@ -295,7 +296,7 @@ static Status extend(Gltf *gltf, const ExportSource *source, Bytes json, Bytes f
 }
 
 static Status export_document(Gltf *gltf, const ExportSource *source, Bytes file, Bytes frames,
-                              const char *name, ByteWriter *out)
+                              const ExportOptions *options, ByteWriter *out)
 {
     GltfSource document = {.json = file};
 
@@ -309,11 +310,11 @@ static Status export_document(Gltf *gltf, const ExportSource *source, Bytes file
         document.json = (Bytes){document.json.data + 3, document.json.size - 3};
     if (gltf_open(gltf, &document))
         return gltf->err->status;
-    return extend(gltf, source, document.json, frames, name, out);
+    return extend(gltf, source, document.json, frames, options, out);
 }
 
-Status export_glb(const ExportSource *source, Bytes frames, const char *name, Arena *scratch,
-                  ByteWriter *out, Error *err)
+Status export_glb(const ExportSource *source, Bytes frames, const ExportOptions *options,
+                  Arena *scratch, ByteWriter *out, Error *err)
 {
     enum { TEMP_SIZE = 64 << 20 };
     Warnings warnings = warnings_open(scratch, 16);
@@ -331,11 +332,17 @@ Status export_glb(const ExportSource *source, Bytes frames, const char *name, Ar
                  .unit = (float)source->rig->unit};
     if (!bundle_matches(file) ||
         !bundle_open(file, &source->options->limits, scratch, &gltf.bundle, &file, err))
-        (void)export_document(&gltf, source, file, frames, name, out);
+        (void)export_document(&gltf, source, file, frames, options, out);
     gltf_close(&gltf);
     bundle_close(gltf.bundle);
     arena_destroy(&temp);
-    if (!err->status && out->err->status)
-        *err = *out->err;
-    return err->status ? error_context(err, "export") : STATUS_OK;
+    return err->status;
+}
+
+Status export_vrm(const ExportSource *source, Bytes frames, const ExportOptions *options,
+                  Arena *scratch, ByteWriter *out, Error *err)
+{
+    if (export_want_vrm(source->rig, err))
+        return err->status;
+    return export_glb(source, frames, options, scratch, out, err);
 }

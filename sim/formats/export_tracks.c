@@ -1,5 +1,8 @@
 #include "formats/export_tracks.h"
 
+#include "formats/export_formats.h"
+#include "formats/export_reduce.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +10,13 @@
 typedef struct Baked {
     const FrameHeader *header;
     int frame_count;
-    int stride;         /* floats a frame */
-    const float *value; /* (frame_count stride) */
-    int time_accessor;  /* of all frames, -1 until it is needed */
-    int start_accessor; /* of a single key */
+    int stride;          /* floats a frame */
+    const float *value;  /* (frame_count stride) */
+    int time_accessor;   /* of all frames, -1 until it is needed */
+    int start_accessor;  /* of a single key */
+    int *key;            /* frames of the track at hand that become keys (frame_count) */
+    int64_t kept, keys;  /* of all tracks that move, after and before reduction */
+    const bool *is_idle; /* nodes whose transform shows nowhere (node_count) */
 } Baked;
 
 /* A property of a node in the frames. */
@@ -52,6 +58,20 @@ static NamedNode *sort_nodes(const Rig *rig, Arena *scratch)
     return named;
 }
 
+/* glTF ignores the transform of a skinned mesh's node, and validators warn of keys there; what is
+ * below such a node is moved by it all the same. */
+static const bool *find_idle(const Rig *rig, Arena *scratch)
+{
+    bool *is_idle = arena_array(scratch, bool, rig->node_count);
+
+    for (int i = 0; is_idle && i < rig->node_count; i++)
+        is_idle[i] = rig->node[i].mesh >= 0 && rig->node[i].skin >= 0;
+    for (int i = 0; is_idle && i < rig->node_count; i++)
+        if (rig->node[i].parent >= 0)
+            is_idle[rig->node[i].parent] = false;
+    return is_idle;
+}
+
 static Status read_frames(Bytes frames, Arena *scratch, Baked *out, Error *err)
 {
     static const bool wanted[CHANNEL_KIND_COUNT] = {
@@ -71,14 +91,14 @@ static Status read_frames(Bytes frames, Arena *scratch, Baked *out, Error *err)
         has_joints |= file.header->channel[c].kind == CHANNEL_JOINTS;
     }
     if (!has_joints)
-        return error_set(err, STATUS_INVALID,
-                         "the bake holds no joints to export: ask for the channel \"joints\"");
+        return export_want_joints(EXPORT_GLB, err);
     if (baked.frame_count == 0)
         return error_set(err, STATUS_INVALID, "the bake holds no whole frame to export");
     size_t stride = (size_t)baked.stride;
     float *value = arena_alloc_dirty(scratch, (size_t)baked.frame_count, stride * sizeof(float),
                                      alignof(float));
-    if (!value)
+    baked.key = arena_scratch(scratch, int, baked.frame_count);
+    if (!value || !baked.key)
         return error_set(err, STATUS_NO_MEMORY, "no room for %d frames of %d floats",
                          baked.frame_count, baked.stride);
     for (int k = 0; k < baked.frame_count; k++) {
@@ -167,18 +187,22 @@ static int add_accessor(TrackTarget *target, JsonWriter *json, size_t offset, in
     return target->first_accessor + target->accessor_count++;
 }
 
+static float frame_time(const Baked *baked, int k)
+{
+    double frame = (double)(baked->header->first_frame + k);
+
+    return (float)(frame * baked->header->fps_denominator / baked->header->fps_numerator);
+}
+
+/* Times of the first `count` of baked->key. */
 static int add_times(TrackTarget *target, const Baked *baked, int count, JsonWriter *json)
 {
     size_t offset = target->data->size;
-    float last = 0.0f;
+    float first = frame_time(baked, baked->key[0]);
+    float last = frame_time(baked, baked->key[count - 1]);
 
-    for (int k = 0; k < count; k++) {
-        double frame = (double)(baked->header->first_frame + k);
-        last = (float)(frame * baked->header->fps_denominator / baked->header->fps_numerator);
-        write_f32(target->data, last);
-    }
-    float first = (float)((double)baked->header->first_frame * baked->header->fps_denominator /
-                          baked->header->fps_numerator);
+    for (int k = 0; k < count; k++)
+        write_f32(target->data, frame_time(baked, baked->key[k]));
     int accessor = add_accessor(target, json, offset, count, 1);
     json_write_floats(json, "min", &first, 1);
     json_write_floats(json, "max", &last, 1);
@@ -194,7 +218,7 @@ static int add_values(TrackTarget *target, const Baked *baked, const Track *trac
     float before[4] = {0}, now[4];
 
     for (int k = 0; k < count; k++) {
-        const float *value = track_value(baked, track, k);
+        const float *value = track_value(baked, track, baked->key[k]);
         if (track->path == CLIP_WEIGHTS) {
             for (int i = 0; i < track->width; i++)
                 write_f32(target->data, value[i]);
@@ -216,18 +240,53 @@ static int add_values(TrackTarget *target, const Baked *baked, const Track *trac
     return accessor;
 }
 
+/* Fills baked->key with the frames that become keys. */
+static int choose_keys(const TrackTarget *target, Baked *baked, const Track *track)
+{
+    ReduceTrack all = {.path = track->path,
+                       .width = track->width,
+                       .count = baked->frame_count,
+                       .stride = (size_t)baked->stride,
+                       .value = track_value(baked, track, 0)};
+    int count = baked->frame_count;
+
+    if (target->reduce > 0.0)
+        count = reduce_keys(&all, target->reduce, baked->key);
+    else
+        for (int k = 0; k < count; k++)
+            baked->key[k] = k;
+    baked->kept += count;
+    baked->keys += baked->frame_count;
+    return count;
+}
+
+/* The accessor of the times of baked->key: one for all tracks of one key, one for all that have
+ * every frame, else the track's own. */
+static int find_times(TrackTarget *target, Baked *baked, int count, JsonWriter *json)
+{
+    int own = -1;
+    int *times = count == 1                    ? &baked->start_accessor
+                 : count == baked->frame_count ? &baked->time_accessor
+                                               : &own;
+
+    if (*times < 0)
+        *times = add_times(target, baked, count, json);
+    return *times;
+}
+
 static void add_track(TrackTarget *target, Baked *baked, const Track *track, AnimationText *text)
 {
     static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
     bool is_still = is_constant(baked, track);
-    int *times = is_still ? &baked->start_accessor : &baked->time_accessor;
-    int count = is_still ? 1 : baked->frame_count;
+    int count = 1;
 
     if (track->width == 0 ||
         (is_still && is_at_rest(target->rig, track, track_value(baked, track, 0))))
         return;
-    if (*times < 0)
-        *times = add_times(target, baked, count, &text->accessors);
+    baked->key[0] = 0;
+    if (!is_still)
+        count = choose_keys(target, baked, track);
+    int times = find_times(target, baked, count, &text->accessors);
     int values = add_values(target, baked, track, count, &text->accessors);
 
     json_begin_object(&text->channels, NULL);
@@ -239,7 +298,7 @@ static void add_track(TrackTarget *target, Baked *baked, const Track *track, Ani
     json_end_object(&text->channels);
 
     json_begin_object(&text->samplers, NULL);
-    json_write_int(&text->samplers, "input", *times);
+    json_write_int(&text->samplers, "input", times);
     json_write_text(&text->samplers, "interpolation", "LINEAR");
     json_write_int(&text->samplers, "output", values);
     json_end_object(&text->samplers);
@@ -257,6 +316,8 @@ static void add_key(TrackTarget *target, Baked *baked, const Track *key, bool is
         add_track(target, baked, key, text);
         return;
     }
+    if (baked->is_idle[key->node])
+        return;
     for (int i = 0; i < 3 && parts[i].offset < key->width; i++) {
         Track part = parts[i];
         part.node = key->node;
@@ -311,7 +372,9 @@ static void add_still_track(TrackTarget *target, Baked *baked, AnimationText *te
     Track track = {.path = CLIP_ROTATION, .width = 4};
     Baked still = *baked;
 
-    memcpy(rest, &target->rig->node[0].rest.rotation, sizeof rest);
+    while (track.node + 1 < target->rig->node_count && baked->is_idle[track.node])
+        track.node++;
+    memcpy(rest, &target->rig->node[track.node].rest.rotation, sizeof rest);
     rest[3] = -rest[3]; // the same rotation by another name, so that it counts as a change
     for (int i = 0; i < 3; i++)
         rest[i] = -rest[i];
@@ -321,8 +384,10 @@ static void add_still_track(TrackTarget *target, Baked *baked, AnimationText *te
     add_track(target, &still, &track, text);
 }
 
-static void write_animation(const char *name, AnimationText *text, Text *out)
+static void write_animation(const char *name, const TrackTarget *target, const Baked *baked,
+                            AnimationText *text)
 {
+    Text *out = target->animation;
     JsonWriter json = json_writer(out, 0);
 
     json_end_array(&text->channels);
@@ -331,6 +396,13 @@ static void write_animation(const char *name, AnimationText *text, Text *out)
     json_write_text(&json, "name", name);
     json_write_raw(&json, "channels", text_string(&text->channel_text));
     json_write_raw(&json, "samplers", text_string(&text->sampler_text));
+    if (target->reduce > 0.0) {
+        json_begin_object(&json, "extras");
+        json_write_double(&json, "reduce", target->reduce);
+        json_write_int(&json, "keys", baked->kept);
+        json_write_int(&json, "keys_before", baked->keys);
+        json_end_object(&json);
+    }
     json_end_object(&json);
 }
 
@@ -340,10 +412,12 @@ Status tracks_write(Bytes frames, const char *name, Arena *scratch, TrackTarget 
     NamedNode *named = sort_nodes(target->rig, scratch);
     Baked baked = {0};
 
-    if (!named)
+    const bool *is_idle = find_idle(target->rig, scratch);
+    if (!named || !is_idle)
         return error_set(err, STATUS_NO_MEMORY, "no room for the names of nodes");
     if (read_frames(frames, scratch, &baked, err) || !baked.header)
         return err->status;
+    baked.is_idle = is_idle;
     AnimationText text = {.channel_text = text_open(MAX_TEXT, err),
                           .sampler_text = text_open(MAX_TEXT, err)};
     text.channels = json_writer(&text.channel_text, 0);
@@ -356,7 +430,7 @@ Status tracks_write(Bytes frames, const char *name, Arena *scratch, TrackTarget 
         (void)add_channel(target, &baked, c, named, &text, err);
     if (!err->status && text.sampler_count == 0 && target->rig->node_count > 0)
         add_still_track(target, &baked, &text);
-    write_animation(name, &text, target->animation);
+    write_animation(name, target, &baked, &text);
     text_close(&text.channel_text);
     text_close(&text.sampler_text);
     return err->status;

@@ -10,6 +10,7 @@ typedef struct TrackTarget {
     const Rig *rig;
     double unit;        /* metres a file unit */
     bool is_z_up;       /* the file's */
+    double reduce;      /* ExportOptions.reduce */
     int view;           /* buffer view that will show all of `data` */
     int first_accessor; /* index of the first one added */
     int accessor_count; /* that were added */

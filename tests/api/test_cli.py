@@ -87,7 +87,7 @@ class CommandLine(unittest.TestCase):
             (["inspect", self.model, "--colour"], "no option \"--colour\""),
             (["bake", self.model, "--fps"], "--fps needs a value"),
             (["bake", self.model, "--json=1"], "takes no value"),
-            (["bake", self.model, "-o", "x.mov"], ".frames, .ndjson, .glb, .png, .csv"),
+            (["bake", self.model, "-o", "x.mov"], ".frames, .ndjson, .glb, .vrm, .usda, .pc2, .mdd, .png, .csv"),
             (["bake", self.model, "--model", self.model], "goes with a job file"),
             (["sheet", self.model], "say where to write it"),
             (["sample", "house", "-o", "x"], "no sample \"house\""),

@@ -161,6 +161,8 @@ class Contract(unittest.TestCase):
         self.call("GET", "/v1/measures", "?name=stretch.p99")
         self.call("GET", "/v1/measures", "?since=yesterday", expect=400)
         self.call("GET", "/v1/jobs/{id}/export", "?format=glb", id=self.job)
+        self.call("GET", "/v1/jobs/{id}/export", "?format=csv", id=self.job)
+        self.call("GET", "/v1/jobs/{id}/export", "?format=vrm&reduce=0.01", id=self.job)
         self.call("GET", "/v1/jobs/{id}/export", "?format=exe", id=self.job, expect=422)
         self.call("GET", "/v1/jobs/{id}/sheet.png", id=self.job)
 

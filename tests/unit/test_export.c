@@ -96,16 +96,22 @@ static void close_scene(Scene *scene)
     arena_destroy(&scene->scratch);
 }
 
-static ByteWriter export_scene(Scene *scene, Bytes file)
+static ByteWriter export_as(Scene *scene, ExportFormat format, Bytes file, double reduce)
 {
+    ExportOptions options = {.name = "Bake: Walk", .reduce = reduce};
     ByteWriter out = byte_writer(1 << 28, &scene->err);
     ExportSource source = {file, &scene->options, scene->rig};
 
-    CHECK_INT(export_glb(&source, byte_writer_bytes(&scene->frames), "Bake: Walk", &scene->scratch,
-                         &out, &scene->err),
+    CHECK_INT(export_write(format, &source, byte_writer_bytes(&scene->frames), &options,
+                           &scene->scratch, &out, &scene->err),
               ==, STATUS_OK);
     CHECK_OK(&scene->err);
     return out;
+}
+
+static ByteWriter export_scene(Scene *scene, Bytes file)
+{
+    return export_as(scene, EXPORT_GLB, file, 0.0);
 }
 
 /* The greatest difference between what was baked and the keys of the clip. */
@@ -195,6 +201,74 @@ TEST(export, closes_a_loop_with_its_first_key)
     const ClipChannel *track = find_track(clip, 2, CLIP_TRANSLATION);
     CHECK(memcmp(track->value, track->value + (FRAMES - 1) * 3, 3 * sizeof(float)) == 0);
     CHECK(memcmp(track->value, track->value + 3, 3 * sizeof(float)) != 0);
+    byte_writer_close(&glb);
+    close_scene(&scene);
+}
+
+TEST(export, leaves_still_the_nodes_of_skinned_meshes)
+{
+    Scene scene;
+    open_scene(&scene, 0.0, false);
+    bake(&scene, false);
+    ByteWriter glb = export_scene(&scene, byte_writer_bytes(&scene.model));
+    int skinned = 0;
+
+    read_model(&scene, byte_writer_bytes(&glb));
+    const Clip *clip = &scene.rig->clip[0];
+    for (int n = 0; n < scene.rig->node_count; n++) {
+        bool is_skinned = scene.rig->node[n].skin >= 0;
+        skinned += is_skinned;
+        // nodes 0 and 1 are the scene's own
+        if (n > 1)
+            CHECK((find_track(clip, n, CLIP_ROTATION) == NULL) == is_skinned);
+    }
+    CHECK_INT(skinned, >, 0);
+    byte_writer_close(&glb);
+    close_scene(&scene);
+}
+
+TEST(export, leaves_out_keys_within_the_error_that_is_allowed)
+{
+    Scene scene;
+    open_scene(&scene, 0.0, false);
+    bake(&scene, false);
+    ByteWriter glb = export_as(&scene, EXPORT_GLB, byte_writer_bytes(&scene.model), 0.02);
+    Glb parts;
+
+    CHECK_INT(glb_parse(byte_writer_bytes(&glb), &parts, &scene.err), ==, STATUS_OK);
+    CHECK_TEXT(arena_text(&scene.arena, parts.json.data, parts.json.size),
+               "\"extras\":{\"reduce\":0.02,\"keys\":");
+    read_model(&scene, byte_writer_bytes(&glb));
+    const ClipChannel *track = find_track(&scene.rig->clip[0], 2, CLIP_TRANSLATION);
+    // its places lie on a line: the first and the last say it all
+    CHECK_INT(track->key_count, ==, 2);
+    CHECK_NEAR(track->time[1], 6.0 / 30.0, 1e-7);
+    CHECK_INT(find_track(&scene.rig->clip[0], 2, CLIP_ROTATION)->key_count, >, 2);
+    byte_writer_close(&glb);
+    close_scene(&scene);
+}
+
+TEST(export, gives_a_vrm_as_one_and_refuses_what_is_none)
+{
+    Scene scene;
+    open_scene(&scene, 0.0, false);
+    bake(&scene, false);
+    ByteWriter glb = export_scene(&scene, byte_writer_bytes(&scene.model));
+    ByteWriter vrm = export_as(&scene, EXPORT_VRM, byte_writer_bytes(&scene.model), 0.0);
+    Rig plain = *scene.rig;
+    ExportSource source = {byte_writer_bytes(&scene.model), &scene.options, &plain};
+    ByteWriter none = byte_writer(1 << 20, &scene.err);
+    Error err = {0};
+
+    CHECK_INT(vrm.size, ==, glb.size);
+    CHECK(memcmp(vrm.data, glb.data, glb.size) == 0);
+    plain.format = "glb";
+    CHECK_INT(export_write(EXPORT_VRM, &source, byte_writer_bytes(&scene.frames),
+                           &(ExportOptions){.name = "b"}, &scene.scratch, &none, &err),
+              ==, STATUS_INVALID);
+    CHECK_TEXT(err.message, "the model is no VRM but glb: take the format glb");
+    byte_writer_close(&none);
+    byte_writer_close(&vrm);
     byte_writer_close(&glb);
     close_scene(&scene);
 }
@@ -314,9 +388,10 @@ TEST(export, refuses_frames_that_are_not_this_models)
         ExportSource source = {byte_writer_bytes(&scene.model), &scene.options, scene.rig};
         CHECK_INT(frame_writer_open(&header, &scene.arena, &frames, &writer, &err), ==, 0);
         CHECK_INT(frame_writer_frame(writer, &(FrameData){0, 0.0, &data}, &frames, &err), ==, 0);
-        CHECK_INT(export_glb(&source, byte_writer_bytes(&frames), "b", &scene.scratch, &out, &err),
+        CHECK_INT(export_write(EXPORT_GLB, &source, byte_writer_bytes(&frames),
+                               &(ExportOptions){.name = "b"}, &scene.scratch, &out, &err),
                   ==, STATUS_INVALID);
-        CHECK_TEXT(err.message, i ? "the bake holds no joints to export"
+        CHECK_TEXT(err.message, i ? "the bake holds no joints, of which glb is made"
                                   : "the frames move \"Nobody\", which the model lacks");
         CHECK_INT(out.size, ==, 0);
         byte_writer_close(&frames);
