@@ -17,6 +17,10 @@ const char *decoder_keep(const Decoder *decoder, const char *text);
 /* "animation" and "time" of the job, in this order: the end of the motion is a default. */
 void decode_motion(const Decoder *decoder, const JsonReader *root, MotionSpec *out,
                    const char **animation_id);
+/* "retarget" of "animation", whose clip is decoded. */
+void decode_retarget(const Decoder *decoder, const JsonReader *animation, MotionSpec *out);
+/* The same into the canonical job; nothing where the job does not say it. */
+void write_retarget(const MotionSpec *motion, const Rig *target, JsonWriter *writer);
 void decode_time(const Decoder *decoder, const JsonReader *root, const MotionSpec *motion,
                  TimeSpec *out);
 

@@ -2,6 +2,7 @@
 
 #include "server/jobs/notify_url.h"
 #include "server/jobs/spec.h"
+#include "sim/rig.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,6 +17,13 @@ static const char *const contact_names[] = {"auto", "none", "endpoint", "segment
 static const char *const velocity_names[] = {"rebuilt", "naive", NULL};
 static const char *const length_names[] = {"true", "peer", NULL};
 
+static const Field retarget_field[] = {
+    {"roles", FIELD_MAP, 0, ROLE_COUNT, (double)NAN,
+     .note = "humanoid roles of joints whose names do not say them: {\"hips\": \"Root\"}"},
+    {0},
+};
+const FieldTable retarget_fields = {"retarget", retarget_field};
+
 static const Field animation_field[] = {
     {"clip", FIELD_UNION, .otherwise = (double)NAN, .note = "name or index of a clip"},
     {"animation", FIELD_TEXT, 0, JOB_NAME_MAX, (double)NAN,
@@ -23,7 +31,7 @@ static const Field animation_field[] = {
     {"procedural", FIELD_TEXT, 0, JOB_NAME_MAX, (double)NAN,
      .note = "still, head_turn, turn, swing, jump, drop, arm_bend or back_flip"},
     {"in_place", FIELD_BOOL, .note = "take out the root's horizontal travel"},
-    {"retarget", FIELD_LATER, .note = "not in this version"},
+    {"retarget", FIELD_OBJECT, .table = &retarget_fields},
     {0},
 };
 const FieldTable animation_fields = {"animation", animation_field};

@@ -43,6 +43,7 @@ struct FieldTable {
 
 extern const FieldTable job_fields;
 extern const FieldTable animation_fields;
+extern const FieldTable retarget_fields;
 extern const FieldTable time_fields;
 extern const FieldTable forces_fields;
 extern const FieldTable wind_fields;

@@ -22,7 +22,7 @@ static void write_fps(const TimeSpec *time, JsonWriter *writer)
     json_write_text(writer, "fps", fraction);
 }
 
-static void write_motion(const JobSpec *spec, JsonWriter *writer)
+static void write_motion(const JobSpec *spec, const Rig *rig, JsonWriter *writer)
 {
     const MotionSpec *motion = &spec->bake.motion;
 
@@ -34,6 +34,7 @@ static void write_motion(const JobSpec *spec, JsonWriter *writer)
     if (spec->animation_id)
         json_write_text(writer, "animation", spec->animation_id);
     json_write_bool(writer, "in_place", motion->is_in_place);
+    write_retarget(motion, rig, writer);
     json_end_object(writer);
 }
 
@@ -226,7 +227,7 @@ static void write_job(const Rig *rig, const JobSpec *spec, JsonWriter *writer)
 
     json_begin_object(writer, NULL);
     json_write_text(writer, "model", spec->model_id);
-    write_motion(spec, writer);
+    write_motion(spec, rig, writer);
     write_time(&bake->time, writer);
     json_begin_array(writer, "simulations");
     for (int i = 0; i < bake->simulation_count; i++)

@@ -104,16 +104,17 @@ void decode_motion(const Decoder *decoder, const JsonReader *root, MotionSpec *o
     }
     if (!json_is_absent(&procedural)) {
         out->kind = decode_procedural(&object);
-        return;
+    } else if (!json_is_absent(&animation) || !json_is_absent(&clip)) {
+        if (!json_is_absent(&animation))
+            out->source = find_asset(decoder, &animation, animation_id);
+        if (out->source)
+            decode_clip(decoder, &object, out);
+        else
+            out->source = decoder->context->rig;
     }
-    if (!json_is_absent(&animation))
-        out->source = find_asset(decoder, &animation, animation_id);
-    else if (json_is_absent(&clip))
-        return;
-    if (out->source)
-        decode_clip(decoder, &object, out);
-    else
-        out->source = decoder->context->rig;
+    // an animation that is not there is fault enough
+    if (json_is_absent(&animation) || out->source != decoder->context->rig)
+        decode_retarget(decoder, &object, out);
 }
 
 /* --- time --- */

@@ -1,11 +1,13 @@
 #include "formats/buffer.h"
 #include "formats/bundle.h"
+#include "formats/bvh.h"
 #include "formats/clip.h"
 #include "formats/glb.h"
 #include "formats/gltf.h"
 #include "formats/mesh.h"
 #include "formats/node.h"
 #include "formats/vrm.h"
+#include "rig/roles.h"
 #include "sim/assets.h"
 
 #include <stdio.h>
@@ -75,8 +77,7 @@ static Status refuse_other_file(Bytes file, Error *err)
 {
     static const struct {
         const char *start, *name;
-    } known[] = {{"HIERARCHY", "a BVH motion"},
-                 {"Kaydara FBX", "an FBX scene"},
+    } known[] = {{"Kaydara FBX", "an FBX scene"},
                  {"#usda", "a USD scene"},
                  {"PXR-USDC", "a USD scene"},
                  {"PathFileType", "a TRC take"}};
@@ -86,12 +87,13 @@ static Status refuse_other_file(Bytes file, Error *err)
         if (file.size >= size && memcmp(file.data, known[i].start, size) == 0)
             return error_set(err, STATUS_INVALID,
                              "the file is %s, not a character model: send a .vrm, .glb, .gltf or a "
-                             ".zip of one",
+                             ".zip of one, or a .bvh or .vrma motion",
                              known[i].name);
     }
     return error_set(
         err, STATUS_INVALID,
-        "the file is not a character model: send a .vrm, .glb, .gltf or a .zip of one");
+        "the file is not a character model: send a .vrm, .glb, .gltf or a .zip of one, or a .bvh "
+        "or .vrma motion");
 }
 
 /* The JSON and binary of a GLB or glTF. */
@@ -182,7 +184,33 @@ static void warn_of_collider_scales(const Rig *rig, Arena *temp, Warnings *warni
     arena_rewind(temp, mark);
 }
 
+/* A person whose head lies beside the hips: the file has z up, or stands in no T-pose. */
+static void warn_of_lying(const Rig *rig, Arena *temp, Warnings *warnings)
+{
+    size_t mark = arena_mark(temp);
+    World *world = arena_array(temp, World, rig->node_count);
+
+    if (world && rig->is_humanoid && rig->role[ROLE_HEAD] >= 0) {
+        rig_rest_worlds(rig, world);
+        DVec3 hips = world[rig->role[ROLE_HIPS]].origin, head = world[rig->role[ROLE_HEAD]].origin;
+        double up = head.y - hips.y, along = fabs(head.z - hips.z);
+
+        if (along > fabs(up))
+            warnings_add(warnings, "up_suspect",
+                         "the skeleton lies on its %s at rest: up=z would stand it",
+                         head.z > hips.z ? "back" : "face");
+    }
+    arena_rewind(temp, mark);
+}
+
 /* --- reading --- */
+
+static Status finish(Rig *rig, Gltf *gltf)
+{
+    if (rig_finish(rig, gltf->arena, gltf->err) || rig->is_humanoid)
+        return gltf->err->status;
+    return roles_guess(rig, gltf->temp, gltf->err);
+}
 
 static Status fill_rig(Gltf *gltf, Rig *rig)
 {
@@ -197,10 +225,23 @@ static Status fill_rig(Gltf *gltf, Rig *rig)
         return gltf->err->status;
     rig->node = gltf->node;
     rig->node_count = gltf->node_count;
-    if (rig_finish(rig, gltf->arena, gltf->err))
+    if (finish(rig, gltf))
         return gltf->err->status;
     warn_of_unit(rig, gltf->warnings);
     warn_of_collider_scales(rig, gltf->temp, gltf->warnings);
+    return STATUS_OK;
+}
+
+/* Centimetres, where nobody says otherwise. */
+static Status read_bvh(Gltf *gltf, Bytes file, Rig *rig)
+{
+    const AssetOptions *options = gltf->options;
+
+    rig->format = "bvh";
+    rig->unit = options->unit > 0.0 ? options->unit : 0.01;
+    if (bvh_read(file, options, gltf->arena, gltf->temp, rig, gltf->err) || finish(rig, gltf))
+        return gltf->err->status;
+    warn_of_lying(rig, gltf->temp, gltf->warnings);
     return STATUS_OK;
 }
 
@@ -216,14 +257,20 @@ static Status read_document(Gltf *gltf, Bytes file, const Rig **out)
         return err->status;
     rig->warnings = warnings_open(gltf->arena, GLTF_MAX_WARNINGS);
     gltf->warnings = &rig->warnings;
-    if (find_document(file, &source, &format, err) || gltf_open(gltf, &source))
-        return err->status;
     const char *name = options->name ? options->name : "";
-    rig->format = format;
     rig->name = arena_text(gltf->arena, name, strlen(name));
-    rig->unit = options->unit > 0.0 ? options->unit : 1.0;
     if (!rig->name)
         return error_set(err, STATUS_NO_MEMORY, "no room for the model's name");
+    if (bvh_matches(file)) {
+        if (read_bvh(gltf, file, rig))
+            return err->status;
+        *out = rig;
+        return STATUS_OK;
+    }
+    if (find_document(file, &source, &format, err) || gltf_open(gltf, &source))
+        return err->status;
+    rig->format = format;
+    rig->unit = options->unit > 0.0 ? options->unit : 1.0;
     if (fill_rig(gltf, rig))
         return err->status;
     *out = rig;

@@ -279,34 +279,10 @@ static void write_springs(Summary *summary, JsonWriter *out)
 
 /* --- humanoid and warnings --- */
 
-/* The bones that VRM requires of a humanoid. */
-static bool is_required(HumanoidRole role)
-{
-    switch (role) {
-    case ROLE_HIPS:
-    case ROLE_SPINE:
-    case ROLE_HEAD:
-    case ROLE_LEFT_UPPER_LEG:
-    case ROLE_LEFT_LOWER_LEG:
-    case ROLE_LEFT_FOOT:
-    case ROLE_RIGHT_UPPER_LEG:
-    case ROLE_RIGHT_LOWER_LEG:
-    case ROLE_RIGHT_FOOT:
-    case ROLE_LEFT_UPPER_ARM:
-    case ROLE_LEFT_LOWER_ARM:
-    case ROLE_LEFT_HAND:
-    case ROLE_RIGHT_UPPER_ARM:
-    case ROLE_RIGHT_LOWER_ARM:
-    case ROLE_RIGHT_HAND:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void write_humanoid(const Rig *rig, JsonWriter *out)
 {
     json_begin_object(out, "humanoid");
+    json_write_bool(out, "guessed", rig->is_guessed);
     json_begin_object(out, "found");
     for (int i = 0; i < ROLE_COUNT; i++)
         if (rig->role[i] >= 0)
@@ -314,7 +290,7 @@ static void write_humanoid(const Rig *rig, JsonWriter *out)
     json_end_object(out);
     json_begin_array(out, "missing");
     for (int i = 0; i < ROLE_COUNT; i++)
-        if (rig->role[i] < 0 && is_required((HumanoidRole)i))
+        if (rig->role[i] < 0 && humanoid_role_is_required((HumanoidRole)i))
             json_write_text(out, NULL, humanoid_role_name((HumanoidRole)i));
     json_end_array(out);
     json_end_object(out);

@@ -39,33 +39,17 @@ static void read_humanoid(Gltf *gltf, const JsonReader *vrm, Rig *rig)
                      gltf_find_index(&item, "node", gltf->node_count), item.key);
 }
 
-/* The bones without which VRM calls nothing a humanoid. */
 static void warn_of_missing_bones(Gltf *gltf, const Rig *rig)
 {
-    static const HumanoidRole required[] = {ROLE_HIPS,
-                                            ROLE_SPINE,
-                                            ROLE_HEAD,
-                                            ROLE_LEFT_UPPER_LEG,
-                                            ROLE_LEFT_LOWER_LEG,
-                                            ROLE_LEFT_FOOT,
-                                            ROLE_RIGHT_UPPER_LEG,
-                                            ROLE_RIGHT_LOWER_LEG,
-                                            ROLE_RIGHT_FOOT,
-                                            ROLE_LEFT_UPPER_ARM,
-                                            ROLE_LEFT_LOWER_ARM,
-                                            ROLE_LEFT_HAND,
-                                            ROLE_RIGHT_UPPER_ARM,
-                                            ROLE_RIGHT_LOWER_ARM,
-                                            ROLE_RIGHT_HAND};
     char list[400] = "";
     int count = 0;
 
-    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
-        if (rig->role[required[i]] >= 0)
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        if (rig->role[i] >= 0 || !humanoid_role_is_required((HumanoidRole)i))
             continue;
         if (count++)
             (void)strncat(list, ", ", sizeof list - strlen(list) - 1);
-        (void)strncat(list, humanoid_role_name(required[i]), sizeof list - strlen(list) - 1);
+        (void)strncat(list, humanoid_role_name((HumanoidRole)i), sizeof list - strlen(list) - 1);
     }
     if (count)
         warnings_add(gltf->warnings, "humanoid_incomplete",

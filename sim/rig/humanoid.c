@@ -72,3 +72,27 @@ HumanoidRole humanoid_role_find(const char *name)
             return (HumanoidRole)i;
     return ROLE_COUNT;
 }
+
+bool humanoid_role_is_required(HumanoidRole role)
+{
+    switch (role) {
+    case ROLE_HIPS:
+    case ROLE_SPINE:
+    case ROLE_HEAD:
+    case ROLE_LEFT_UPPER_LEG:
+    case ROLE_LEFT_LOWER_LEG:
+    case ROLE_LEFT_FOOT:
+    case ROLE_RIGHT_UPPER_LEG:
+    case ROLE_RIGHT_LOWER_LEG:
+    case ROLE_RIGHT_FOOT:
+    case ROLE_LEFT_UPPER_ARM:
+    case ROLE_LEFT_LOWER_ARM:
+    case ROLE_LEFT_HAND:
+    case ROLE_RIGHT_UPPER_ARM:
+    case ROLE_RIGHT_LOWER_ARM:
+    case ROLE_RIGHT_HAND:
+        return true;
+    default:
+        return false;
+    }
+}

@@ -2,6 +2,7 @@
 
 #include "rig/builtin.h"
 #include "rig/clip.h"
+#include "rig/limb.h"
 #include "rig/retarget.h"
 
 #include <string.h>
@@ -20,20 +21,16 @@ static Status build_tracks(const MotionDesc *desc, Arena *arena, Motion *motion,
 
     if (!source || desc->spec->clip < 0 || desc->spec->clip >= source->clip_count)
         return error_set(err, STATUS_INVALID, "the animation has no clip %d", desc->spec->clip);
+    if (source != desc->rig)
+        return retarget_clip(desc, arena, motion, err);
     const Clip *clip = &source->clip[desc->spec->clip];
     MotionTrack *track = arena_array(arena, MotionTrack, clip->channel_count);
-    int count = clip->channel_count;
     if (!track)
         return error_set(err, STATUS_NO_MEMORY, "no room for %d channels", clip->channel_count);
-    if (source == desc->rig)
-        for (int i = 0; i < count; i++)
-            track[i] = (MotionTrack){.channel = &clip->channel[i], .node = clip->channel[i].node};
-    else
-        count = retarget_clip(desc, arena, track);
-    if (count < 0)
-        return error_set(err, STATUS_NO_MEMORY, "no room to pair the nodes of two models");
+    for (int i = 0; i < clip->channel_count; i++)
+        track[i] = (MotionTrack){.channel = &clip->channel[i], .node = clip->channel[i].node};
     motion->track = track;
-    motion->track_count = count;
+    motion->track_count = clip->channel_count;
     return STATUS_OK;
 }
 
@@ -63,6 +60,10 @@ static Status mark_nodes(const Rig *rig, Arena *arena, Motion *motion, Error *er
         if (track->channel->path == CLIP_SCALE)
             is_scaled[track->node] = true;
     }
+    for (int i = 0; i < motion->bone_count; i++)
+        is_animated[motion->bone[i].node] = true;
+    if (motion->hips.node >= 0)
+        is_animated[motion->hips.node] = true;
     for (int i = 0; i < motion->hinge_count; i++)
         is_animated[motion->hinge[i].node] = true;
     for (int i = 0; i < rig->node_count; i++) {
@@ -89,6 +90,8 @@ static int find_travel(const Motion *motion, Arena *arena)
     for (int i = 0; is_translated && i < motion->track_count; i++)
         if (motion->track[i].channel->path == CLIP_TRANSLATION)
             is_translated[motion->track[i].node] = true;
+    if (is_translated && motion->hips.node >= 0)
+        is_translated[motion->hips.node] = true;
     for (int i = 0; is_translated && i < motion->rig->node_count; i++)
         if (is_translated[motion->rig->order[i]])
             return motion->rig->order[i];
@@ -125,6 +128,7 @@ Status motion_build(const MotionDesc *desc, Arena *arena, Motion *out, Error *er
         .warm_up = desc->time->warm_up,
         .is_loop = desc->time->is_loop,
         .travel = -1,
+        .hips = {.node = -1},
     };
     World *world = arena_array(arena, World, rig->node_count);
 
@@ -170,20 +174,120 @@ static void apply_track(const MotionTrack *track, double time, const Rig *rig, P
         return;
     }
     clip_sample(channel, time, value);
-    Vec3 v = {value[0], value[1], value[2]};
-    if (channel->path == CLIP_SCALE)
-        local->scale = v;
-    else if (channel->path == CLIP_ROTATION) {
-        Quat q = {v.x, v.y, v.z, value[3]};
-        local->rotation = track->is_retargeted
-                              ? quat_normalize(quat_mul(quat_mul(track->before, q), track->after))
-                              : q;
-    } else if (track->is_retargeted) {
-        Vec3 moved = vec3_scale(vec3_sub(v, track->source_rest), track->scale);
-        local->translation =
-            vec3_add(rig->node[track->node].rest.translation, quat_rotate(track->before, moved));
-    } else {
-        local->translation = v;
+    if (channel->path == CLIP_ROTATION)
+        local->rotation = (Quat){value[0], value[1], value[2], value[3]};
+    else if (channel->path == CLIP_SCALE)
+        local->scale = vec3(value[0], value[1], value[2]);
+    else
+        local->translation = vec3(value[0], value[1], value[2]);
+}
+
+static void apply_bone(const MotionBone *bone, double time, Pose *out)
+{
+    Quat q = bone->before;
+
+    for (int i = 0; i < bone->link_count; i++) {
+        const MotionLink *link = &bone->link[i];
+        Quat turn = link->rest;
+        float value[4];
+
+        if (link->rotation) {
+            clip_sample(link->rotation, time, value);
+            turn = (Quat){value[0], value[1], value[2], value[3]};
+        }
+        q = quat_mul(q, link->is_inverse ? quat_conjugate(turn) : turn);
+    }
+    out->local[bone->node].rotation = quat_normalize(quat_mul(q, bone->after));
+}
+
+/* A node of the other character in its scene. */
+static World follow_path(const MotionPath *path, double time)
+{
+    World world = world_identity();
+
+    for (int i = 0; i < path->step_count; i++) {
+        const MotionStep *step = &path->step[i];
+        Transform local = step->rest;
+        float value[4];
+
+        for (int k = CLIP_TRANSLATION; k <= CLIP_SCALE; k++) {
+            if (!step->channel[k])
+                continue;
+            clip_sample(step->channel[k], time, value);
+            if (k == CLIP_TRANSLATION)
+                local.translation = vec3(value[0], value[1], value[2]);
+            else if (k == CLIP_ROTATION)
+                local.rotation = (Quat){value[0], value[1], value[2], value[3]};
+            else
+                local.scale = vec3(value[0], value[1], value[2]);
+        }
+        world = world_child(&world, &local);
+    }
+    return world;
+}
+
+static void apply_hips(const Motion *motion, double time, Pose *out)
+{
+    const MotionHips *hips = &motion->hips;
+    Vec3 way = dvec3_offset(follow_path(&hips->source, time).origin, hips->rest);
+    Vec3 moved = {vec3_dot(hips->to_x, way), vec3_dot(hips->to_y, way), vec3_dot(hips->to_z, way)};
+
+    out->local[hips->node].translation =
+        vec3_add(motion->rig->node[hips->node].rest.translation, moved);
+}
+
+/* The turn about the vertical in a rotation. */
+static Quat heading(Quat q)
+{
+    return quat_normalize((Quat){0.0f, q.y, 0.0f, q.w});
+}
+
+/* How far a foot may be off its place in the leg's own proportion: what hips of another width need
+ * when they turn over feet that stand, and little where the character lies. */
+static float foot_slack(const MotionFoot *foot, const Pose *pose)
+{
+    Quat turn = quat_mul(pose->world[foot->hips].rotation, foot->hips_rest);
+    float upright = 2.0f * quat_rotate(turn, vec3(0.0f, 1.0f, 0.0f)).y - 1.0f;
+
+    return foot->length * (0.04f + 0.1f * (upright > 0.0f ? upright : 0.0f));
+}
+
+/* From the limb's root to where it is to end, in the model's scene. */
+static Vec3 find_way(const MotionLimb *limb, double time, const Pose *pose)
+{
+    const MotionFoot *foot = &limb->foot;
+    World end = follow_path(&limb->source_end, time);
+    Vec3 own = dvec3_offset(end.origin, follow_path(&limb->source_root, time).origin);
+
+    own = vec3_scale(quat_rotate(limb->face, own), limb->scale);
+    if (foot->hips < 0)
+        return own;
+    Vec3 way = dvec3_offset(end.origin, follow_path(&foot->source_hips, time).origin);
+    Vec3 hips = dvec3_offset(pose->world[foot->hips].origin, pose->world[limb->root].origin);
+    Quat turn = heading(quat_mul(end.rotation, foot->rest));
+    way = vec3_add(hips, vec3_scale(quat_rotate(limb->face, way), foot->scale));
+    way = vec3_add(way, quat_rotate(turn, foot->offset));
+    Vec3 off = vec3_sub(way, own);
+    float length = vec3_length(off), slack = foot_slack(foot, pose);
+    return length > slack ? vec3_add_scaled(own, off, slack / length) : way;
+}
+
+/* The clip's pose of what it moves. */
+static void apply_clip(const Motion *motion, double time, Pose *out)
+{
+    for (int i = 0; i < motion->track_count; i++)
+        apply_track(&motion->track[i], time, motion->rig, out);
+    for (int i = 0; i < motion->bone_count; i++)
+        apply_bone(&motion->bone[i], time, out);
+    if (motion->hips.node >= 0)
+        apply_hips(motion, time, out);
+    if (motion->limb_count == 0)
+        return;
+    pose_update_world(motion->rig, out);
+    for (int i = 0; i < motion->limb_count; i++) {
+        const MotionLimb *limb = &motion->limb[i];
+
+        limb_reach(motion->rig, limb, find_way(limb, time, out), out);
     }
 }
 
@@ -252,8 +356,7 @@ void motion_pose(const Motion *motion, MotionMoment moment, Pose *out)
 {
     pose_set_rest(motion->rig, out);
     if (motion->kind == MOTION_CLIP)
-        for (int i = 0; i < motion->track_count; i++)
-            apply_track(&motion->track[i], moment.clip_time, motion->rig, out);
+        apply_clip(motion, moment.clip_time, out);
     else if (motion->kind != MOTION_STILL)
         apply_builtin(motion, moment.clip_time, out);
     if (motion->travel >= 0) {

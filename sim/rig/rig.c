@@ -45,3 +45,28 @@ void rig_rest_worlds(const Rig *rig, World *out)
         out[node] = world_child(parent < 0 ? &scene : &out[parent], &rig->node[node].rest);
     }
 }
+
+int rig_depth(const Rig *rig, int node)
+{
+    int depth = 0;
+
+    for (; node >= 0; node = rig->node[node].parent)
+        depth++;
+    return depth;
+}
+
+int rig_common_ancestor(const Rig *rig, int a, int b)
+{
+    int depth_a = rig_depth(rig, a), depth_b = rig_depth(rig, b);
+
+    while (a != b) {
+        if (depth_a >= depth_b) {
+            a = rig->node[a].parent;
+            depth_a--;
+        } else {
+            b = rig->node[b].parent;
+            depth_b--;
+        }
+    }
+    return a;
+}

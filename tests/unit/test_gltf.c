@@ -36,7 +36,6 @@ static void check_refusals(const Refusal *refusal, size_t count)
 TEST(gltf, says_what_other_files_are)
 {
     static const Refusal cases[] = {
-        {"HIERARCHY ROOT Hips", STATUS_INVALID, "the file is a BVH motion, not a character model"},
         {"#usda 1.0", STATUS_INVALID, "the file is a USD scene, not a character model"},
         {"solid cube", STATUS_INVALID, "the file is not a character model: send a .vrm"},
         {"", STATUS_INVALID, "the file is not a character model"},
@@ -553,14 +552,5 @@ TEST(gltf, reads_the_fox_in_centimetres)
     CHECK_INT(reading_file(&reading, "skel/Fox.glb"), ==, STATUS_OK);
     CHECK_NEAR(reading.rig->height, 0.79, 0.001);
     CHECK_INT(reading_warnings(&reading, "unit_suspect"), ==, 0);
-    reading_close(&reading);
-}
-
-TEST(gltf, says_that_a_bvh_motion_is_no_model)
-{
-    Reading reading = reading_open();
-
-    CHECK_INT(reading_file(&reading, "skel/mocopi-mobile-arm-raise-turn.bvh"), ==, STATUS_INVALID);
-    CHECK_TEXT(reading.err.message, "the file is a BVH motion, not a character model");
     reading_close(&reading);
 }

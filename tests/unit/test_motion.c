@@ -52,11 +52,13 @@ static void open_body(Body *body, const Vec3 *forward)
     bool is_turned = forward && forward->z < 0.0f;
 
     *body = (Body){.arena = test_arena(1 << 20)};
-    body->rig = (Rig){.node_count = BODY_NODES, .node = body->node, .is_humanoid = true};
+    body->rig =
+        (Rig){.format = "", .node_count = BODY_NODES, .node = body->node, .is_humanoid = true};
     for (int i = 0; i < ROLE_COUNT; i++)
         body->rig.role[i] = -1;
     for (int i = 0; i < BODY_NODES; i++) {
         body->node[i] = (RigNode){.name = name[i],
+                                  .key = name[i],
                                   .parent = bones[i].parent,
                                   .mesh = -1,
                                   .skin = -1,
@@ -425,6 +427,7 @@ TEST(motion, hips_are_moved_by_the_ratio_of_heights_and_ways_of_facing)
     // hips at 1 m and at 2 m
     target.node[HIPS].rest.translation = vec3(0.0f, 2.0f, 0.0f);
     target.rig.node = target.node;
+    source.rig.format = target.rig.format = "vrm1";
     Motion motion = build(&target, &spec, (TimeSpec){.end = 2.0});
 
     pose_at(&target, &motion, 1.0); // the source has gone by (1, 0, 2)

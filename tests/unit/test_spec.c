@@ -37,7 +37,11 @@ static const Rig model = {
     .clip_count = 2,
     .clip = clips,
 };
-static const Rig other = {.clip_count = 1, .clip = dance};
+static const RigNode other_nodes[] = {
+    {.key = "Root", .name = "Root", .parent = -1, .mesh = -1, .skin = -1},
+    {.key = "Kopf", .name = "Kopf", .parent = 0, .mesh = -1, .skin = -1},
+};
+static const Rig other = {.node_count = 2, .node = other_nodes, .clip_count = 1, .clip = dance};
 static const JobAsset assets[] = {{"a_dance", "a_dance", &other}};
 
 typedef struct Fixture {
@@ -366,6 +370,57 @@ TEST(spec, fits_colliders_where_it_is_asked_to)
     CHECK(strcmp(key[0], key[2]) != 0);
 }
 
+/* A name counts wherever it is a joint: in the animation, the model or both. */
+TEST(spec, takes_roles_of_joints_whose_names_do_not_say_them)
+{
+    Fixture f;
+
+    open_fixture(&f);
+    expect(decode_members(&f, "\"animation\": {\"animation\": \"a_dance\", \"retarget\": "
+                              "{\"roles\": {\"hips\": \"Root\", \"head\": [\"Kopf\", \"head\"]}}}"),
+           STATUS_OK);
+    const MotionSpec *motion = &f.spec.bake.motion;
+    CHECK_INT(motion->source_role[ROLE_HIPS], ==, 0);
+    CHECK_INT(motion->target_role[ROLE_HIPS], ==, model.role[ROLE_HIPS]);
+    CHECK_INT(motion->source_role[ROLE_HEAD], ==, 1);
+    CHECK_INT(motion->target_role[ROLE_HEAD], ==, 1);
+    CHECK_TEXT(f.spec.canonical, "\"retarget\":{\"roles\":{\"head\":[\"Kopf\",\"head\"]}}");
+    arena_destroy(&f.arena);
+}
+
+TEST(spec, refuses_roles_and_joints_that_are_none)
+{
+    static const struct {
+        const char *roles, *pointer, *says;
+    } cases[] = {
+        {"{\"tail\": \"Root\"}", "/animation/retarget/roles/tail", "is no humanoid role"},
+        {"{\"head\": \"Kopff\"}", "/animation/retarget/roles/head", "did you mean \"Kopf\"?"},
+        {"{\"head\": [\"Kopf\", 3]}", "/animation/retarget/roles/head/1", "must be text"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char members[512];
+        Fixture f;
+
+        open_fixture(&f);
+        (void)snprintf(members, sizeof members,
+                       "\"animation\": {\"animation\": \"a_dance\", \"retarget\": {\"roles\": %s}}",
+                       cases[i].roles);
+        expect(decode_members(&f, members), STATUS_INVALID);
+        CHECK_INT(f.faults.count, ==, 1);
+        CHECK_EQUAL_TEXT(f.faults.fault[0].pointer, cases[i].pointer);
+        CHECK_TEXT(f.faults.fault[0].detail, cases[i].says);
+        arena_destroy(&f.arena);
+    }
+    Fixture f;
+    open_fixture(&f);
+    expect(decode_members(&f, "\"animation\": {\"clip\": \"Walk\", \"retarget\": {\"roles\": "
+                              "{\"head\": \"head\"}}}"),
+           STATUS_INVALID);
+    CHECK_TEXT(f.faults.fault[0].detail, "is for the clip of another file");
+    arena_destroy(&f.arena);
+}
+
 TEST(spec, refuses_what_later_versions_bring)
 {
     static const struct {
@@ -375,7 +430,6 @@ TEST(spec, refuses_what_later_versions_bring)
         {"\"setup\": \"hair\"", "/setup", false},
         {"\"preview\": true", "/preview", false},
         {"\"forces\": {\"impulses\": []}", "/forces/impulses", false},
-        {"\"animation\": {\"retarget\": {}}", "/animation/retarget", false},
         {"\"fit\": {}", "/simulations/0/fit", true},
         {"\"colliders\": \"surface\"", "/simulations/0/colliders", true},
         {"\"preset\": \"soft\"", "/simulations/0/preset", true},

@@ -21,7 +21,7 @@
 #include "sim/rig.h"
 
 /* Grows with every change that renews a golden hash: part of every bake's key. */
-enum { SIM_VERSION = 2 };
+enum { SIM_VERSION = 3 };
 
 typedef enum SimdLevel { SIMD_SCALAR, SIMD_AVX2, SIMD_AVX512, SIMD_LEVEL_COUNT } SimdLevel;
 
@@ -148,6 +148,8 @@ typedef struct MotionSpec {
     const Rig *source; /* whose clip: the rig itself or another asset's */
     int clip;          /* index into source->clip */
     bool is_in_place;  /* the root's horizontal travel is taken out */
+    /* nodes of the humanoid roles (ROLE_COUNT), -1 none; NULL: the rigs' own */
+    const int *source_role, *target_role;
 } MotionSpec;
 
 typedef struct TimeSpec {

@@ -96,6 +96,8 @@ typedef enum HumanoidRole {
 const char *humanoid_role_name(HumanoidRole role);
 /* The role of that VRM 1.0 name, or ROLE_COUNT. */
 HumanoidRole humanoid_role_find(const char *name);
+/* Is it one of the bones without which VRM calls nothing a humanoid? */
+bool humanoid_role_is_required(HumanoidRole role);
 
 typedef struct RigNode {
     const char *key;
@@ -259,7 +261,8 @@ typedef struct Rig {
     const float *morph_weight0; /* weights at rest               (morph_weight_count) */
     int role[ROLE_COUNT];       /* node of each humanoid role or -1 */
     bool is_humanoid;
-    Vec3 forward;          /* where the character faces at rest: +Z, or -Z for VRM 0.x */
+    bool is_guessed;       /* the roles are from names: the file does not say them */
+    Vec3 forward;          /* where the character faces at rest: +Z; -Z for VRM 0.x; an axis */
     float height;          /* of the box of all vertices at rest, metres; 0 without meshes */
     Vec3 box_min, box_max; /* of all vertices at rest in the scene, metres */
     Warnings warnings;     /* found while reading */
@@ -270,6 +273,11 @@ int rig_find_node(const Rig *rig, const char *key);
 int rig_find_mesh(const Rig *rig, const char *key);
 int rig_find_clip(const Rig *rig, const char *key);
 int rig_find_spring(const Rig *rig, const char *key);
+
+/* How many nodes lead from a root to `node`, both counted; 0 for -1. */
+int rig_depth(const Rig *rig, int node);
+/* The nearest node that is or carries both; -1 for none. */
+int rig_common_ancestor(const Rig *rig, int a, int b);
 
 /* Worlds of all nodes at rest into `out` (node_count). */
 void rig_rest_worlds(const Rig *rig, World *out);
