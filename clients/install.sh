@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that a task needs and that are missing; says nothing when all are
 # there. The one list of them, for clients/demo.sh, tests/run.sh and Dockerfile.
 #
-#     sh clients/install.sh build|run|health|demo|test|bench|image ...
+#     sh clients/install.sh build|run|health|demo|test|bench|image|contract ...
 #     sh clients/install.sh --list build ...            only print the packages
 set -eu
 
@@ -21,6 +21,8 @@ packages() {
     # npm may have come with node from elsewhere
     bench) command -v npm >/dev/null || echo nodejs npm ;;
     image) echo debootstrap ;;
+    # installs the tool of tests/contract
+    contract) python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv ;;
     *)
         echo "install.sh: no group \"$1\"" >&2
         return 2

@@ -3,7 +3,9 @@
 #
 #     sh tests/run.sh          what a change must pass: gcc, clang with sanitizers, api, lint
 #     sh tests/run.sh --all    adds tsan, optimised builds, thousands of clients, analyzer, fuzzing,
-#                              10,000 law cases, the Dockerfile, benches
+#                              10,000 law cases, the contract by schemathesis, the Dockerfile, benches
+#     sh tests/run.sh --soak [HOURS]   only this: everything at once for 8 hours, and whether memory
+#                              and descriptors stay flat (tests/soak/soak.py)
 #
 # Real files are looked for in BAKEHOUSE_TEST_DATA; tests that need them are skipped, by name,
 # without. The last line is "N passed, N failed, N skipped", and the exit code 0 only without
@@ -11,14 +13,20 @@
 set -u
 cd "$(dirname "$0")/.."
 all=no
-for argument in "$@"; do
-    case $argument in
+soak=
+while [ $# -gt 0 ]; do
+    case $1 in
     --all) all=yes ;;
+    --soak)
+        soak=${2:-8}
+        [ $# = 1 ] || shift
+        ;;
     *)
-        echo "usage: sh tests/run.sh [--all]" >&2
+        echo "usage: sh tests/run.sh [--all | --soak [HOURS]]" >&2
         exit 2
         ;;
     esac
+    shift
 done
 
 logs=build/test-logs
@@ -133,7 +141,7 @@ api() {
 }
 
 groups="build test"
-[ $all = no ] || groups="$groups bench image"
+[ $all = no ] || groups="$groups bench image contract"
 # shellcheck disable=SC2086
 sh clients/install.sh $groups || {
     record install 1
@@ -144,6 +152,12 @@ if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache
 fi
 
+if [ -n "$soak" ]; then
+    build release &&
+        step soak env BAKEHOUSE="$PWD/build/release/bakehouse" python3 tests/soak/soak.py "$soak" &&
+        tail -n 2 $logs/soak.log
+    finish
+fi
 build dev && {
     tests dev --preset dev
     api build/dev
@@ -176,6 +190,7 @@ if [ $all = yes ]; then
     # two hundred kills where a change gets twenty
     step crash-200 env BAKEHOUSE_KILLS=200 BAKEHOUSE="$PWD/build/dev/bakehouse" \
         timeout 3600 python3 tests/api/test_crash.py UnderLoad
+    step contract env BAKEHOUSE="$PWD/build/dev/bakehouse" sh tests/contract/run.sh 300
     step analyzer sh tests/lint/check_analyzer.sh
     step dockerfile sh tests/lint/check_dockerfile.sh
     build fuzz && for target in build/fuzz/tests/fuzz_*; do

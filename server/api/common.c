@@ -76,11 +76,15 @@ Status api_read_page(Request *request, int limit_max, int *out_limit, int64_t *o
                      Error *err)
 {
     int64_t limit = 0;
+    const char *cursor = request_query(request, "cursor");
 
+    *out_before = 0;
     if (request_query_int(request, "limit", limit_max < 100 ? limit_max : 100, 1, limit_max, &limit,
-                          err) ||
-        request_query_int(request, "cursor", 0, 0, INT64_MAX, out_before, err))
+                          err))
         return err->status;
+    if (cursor && !request_read_serial(cursor, out_before))
+        return error_set(err, STATUS_INVALID,
+                         "cursor must be what \"next\" of the page before says");
     *out_limit = (int)limit;
     return STATUS_OK;
 }

@@ -12,7 +12,7 @@ static Status read_last_event(const Request *request, int64_t otherwise, int64_t
     const char *text = request_header(request, "Last-Event-ID");
 
     *out = otherwise;
-    if (text && (!request_read_digits(text, out) || *out == INT64_MAX))
+    if (text && !request_read_serial(text, out))
         return error_set(err, STATUS_INVALID, "Last-Event-ID must be the id of an event");
     if (text && *out > hub_last_event(&request->app->hub))
         *out = hub_last_event(&request->app->hub);

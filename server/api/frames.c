@@ -12,7 +12,7 @@ static const char media_type[] = "application/vnd.bakehouse.frames";
 static Status read_channels(const char *text, FrameQuery *out, Error *err)
 {
     out->has_channels = true;
-    while (*text) {
+    for (;;) {
         char name[32];
         size_t length = strcspn(text, ",");
         FrameChannelKind kind = CHANNEL_KIND_COUNT;
@@ -26,9 +26,10 @@ static Status read_channels(const char *text, FrameQuery *out, Error *err)
             return error_set(err, STATUS_INVALID, "channels: there is none called \"%.*s\"",
                              (int)(length < 40 ? length : 40), text);
         out->channel[kind] = true;
-        text += length + (text[length] == ',');
+        if (!text[length])
+            return STATUS_OK;
+        text += length + 1;
     }
-    return STATUS_OK;
 }
 
 static Status read_query(Request *request, FrameQuery *out, Error *err)

@@ -154,11 +154,11 @@ static Status answer_again(App *app, Request *request, Response *response, Error
     char hash[SHA256_HEX_SIZE];
     Job job;
 
-    if (!key[0])
+    if (!request_header(request, "Idempotency-Key"))
         return STATUS_NOT_FOUND;
-    if (strlen(key) > IDEMPOTENCY_KEY_MAX)
+    if (!key[0] || strlen(key) > IDEMPOTENCY_KEY_MAX)
         return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID,
-                          "Idempotency-Key must have at most %d bytes", IDEMPOTENCY_KEY_MAX);
+                          "Idempotency-Key must have 1 to %d bytes", IDEMPOTENCY_KEY_MAX);
     if (store_find_job_by_idempotency(app->store, request->bearer.name, key, &request->arena, &job,
                                       err)) {
         Status status = err->status;
@@ -174,15 +174,26 @@ static Status answer_again(App *app, Request *request, Response *response, Error
     return answer_job(app, request, job.id, MHD_HTTP_OK, err);
 }
 
+static Status read_validate(const Request *request, bool *out, Error *err)
+{
+    const char *text = request_query(request, "validate");
+
+    *out = text && strcmp(text, "true") == 0;
+    if (text && !*out && strcmp(text, "false") != 0)
+        return error_set(err, STATUS_INVALID, "validate must be true or false");
+    return STATUS_OK;
+}
+
 static Status submit(App *app, Request *request, Response *response, Faults *faults,
                      const Submission *submission, Error *err)
 {
-    const char *validate = request_query(request, "validate");
-    bool is_dry = validate && strcmp(validate, "false") != 0 && strcmp(validate, "0") != 0;
+    bool is_dry = false;
     RunPlan planned = {0};
     Arena arena = {0};
     Command command = {0};
 
+    if (read_validate(request, &is_dry, err))
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
     if (submission->spec.notify_url)
         notify_check(app->notify, submission->spec.notify_url, faults);
     if (!faults_status(faults, err) &&

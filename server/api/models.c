@@ -251,6 +251,7 @@ static Status delete_asset(App *app, Request *request, Response *response, Error
     memcpy(command.id, request->id, sizeof request->id);
     if (store_execute(app->store, &command, err))
         return err->status;
+    rigs_forget(app->rigs, request->id);
     response_empty(response, MHD_HTTP_NO_CONTENT);
     return STATUS_OK;
 }

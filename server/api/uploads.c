@@ -47,7 +47,7 @@ static bool is_metadata(const char *text)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
     const char *c = text;
 
-    while (*c) {
+    while (*text) {
         size_t key = strcspn(c, " ,\t");
 
         c += key;
@@ -55,8 +55,9 @@ static bool is_metadata(const char *text)
             c += 1 + strspn(c + 1, base64);
         if (key == 0 || (*c && *c != ','))
             return false;
-        c += *c == ',';
-        c += strspn(c, " ");
+        if (!*c)
+            break;
+        c += 1 + strspn(c + 1, " ");
     }
     return strlen(text) < PARTIAL_NOTE_SIZE;
 }
@@ -134,7 +135,8 @@ static Status get_upload(App *app, Request *request, Response *response, Error *
     Partial partial = {0};
 
     resume_add_headers(request);
-    if (strcmp(request->method, "HEAD") == 0 && resume_check_version(request, response, err))
+    if ((strcmp(request->method, "HEAD") == 0 || request_header(request, "Tus-Resumable")) &&
+        resume_check_version(request, response, err))
         return err->status;
     if (find_upload(app, request, &partial, err))
         return err->status;

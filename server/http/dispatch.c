@@ -48,16 +48,19 @@ static bool serves(const Route *route, const char *method)
 }
 
 /* The route, or NULL; then `allow` lists the methods that the path has, "" when there is no such
- * path. */
+ * path. The first pattern that the path has the form of is the path's. */
 static const Route *find_route(Request *request, char *allow, size_t size)
 {
     char id[STORE_ID_SIZE] = "";
+    const char *pattern = NULL;
 
     allow[0] = '\0';
     for (const Route *const *table = route_tables; *table; table++) {
         for (const Route *route = *table; route->method; route++) {
-            if (!matches(route->path, request->path, id))
+            if (pattern ? strcmp(pattern, route->path) != 0
+                        : !matches(route->path, request->path, id))
                 continue;
+            pattern = route->path;
             if (serves(route, request->method)) {
                 memcpy(request->id, id, sizeof id);
                 return route;

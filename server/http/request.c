@@ -22,6 +22,11 @@ bool request_read_digits(const char *text, int64_t *out)
     return true;
 }
 
+bool request_read_serial(const char *text, int64_t *out)
+{
+    return text && strlen(text) <= 18 && request_read_digits(text, out);
+}
+
 int64_t request_length(const Request *request)
 {
     int64_t length = -1;
@@ -36,8 +41,7 @@ Status request_query_int(const Request *request, const char *name, int64_t other
     const char *text = request_query(request, name);
     int64_t value = otherwise;
 
-    if (text && (!request_read_digits(text, &value) || value < min || value > max ||
-                 value == INT64_MAX)) // or more
+    if (text && (!request_read_digits(text, &value) || value < min || value > max))
         return error_set(err, STATUS_INVALID, "%s must be a whole number from %lld to %lld", name,
                          (long long)min, (long long)max);
     *out = value;

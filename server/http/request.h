@@ -121,6 +121,8 @@ const char *request_header(const Request *request, const char *name);
 const char *request_query(const Request *request, const char *name);
 /* A text of digits only; what is too great is INT64_MAX. False for anything else, NULL too. */
 bool request_read_digits(const char *text, int64_t *out);
+/* A cursor, or the id of an event: at most 18 digits. */
+bool request_read_serial(const char *text, int64_t *out);
 /* Bytes of the body as the head says; -1 where it does not. */
 int64_t request_length(const Request *request);
 /* The number under that name in the query; `otherwise` when absent, INVALID outside the range. */

@@ -67,7 +67,7 @@ static RigEntry *find(Rigs *rigs, const char *id)
 {
     RigEntry *entry = rigs->first;
 
-    while (entry && strcmp(entry->id, id) != 0)
+    while (entry && (entry->is_forgotten || strcmp(entry->id, id) != 0))
         entry = entry->next;
     return entry;
 }
@@ -105,6 +105,14 @@ static void make_room(Rigs *rigs)
         rigs_drop(oldest);
         oldest = find_oldest(rigs, &total);
     }
+}
+
+static void drop_if_forgotten(Rigs *rigs, RigEntry *entry)
+{
+    if (!entry->is_forgotten || entry->references)
+        return;
+    unlink_entry(rigs, entry);
+    rigs_drop(entry);
 }
 
 /* --- reading --- */
@@ -228,6 +236,17 @@ Status rigs_acquire(Rigs *rigs, AssetKind kind, const char *id, RigEntry **out, 
     return STATUS_OK;
 }
 
+void rigs_forget(Rigs *rigs, const char *id)
+{
+    uv_mutex_lock(&rigs->mutex);
+    RigEntry *entry = find(rigs, id);
+    if (entry) {
+        entry->is_forgotten = true;
+        drop_if_forgotten(rigs, entry);
+    }
+    uv_mutex_unlock(&rigs->mutex);
+}
+
 void rigs_release(Rigs *rigs, RigEntry *entry)
 {
     if (!entry)
@@ -235,6 +254,7 @@ void rigs_release(Rigs *rigs, RigEntry *entry)
     uv_mutex_lock(&rigs->mutex);
     entry->references--;
     entry->used_ns = time_steady_ns();
+    drop_if_forgotten(rigs, entry);
     make_room(rigs);
     uv_mutex_unlock(&rigs->mutex);
 }

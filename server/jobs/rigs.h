@@ -18,6 +18,7 @@ typedef struct RigEntry {
     Arena arena;
     int references;
     bool is_loading;
+    bool is_forgotten; /* the store has it no more */
     int64_t used_ns;
     struct RigEntry *next;
 } RigEntry;
@@ -37,5 +38,7 @@ NODISCARD Status rigs_read(Rigs *rigs, Bytes file, const AssetOptions *options, 
                            Error *err);
 /* The entry into the table, under the id; the caller's reference is given up. */
 void rigs_keep(Rigs *rigs, RigEntry *entry, const char *id, const char *sha256);
+/* The store has the asset no more: who has it keeps it, nobody else gets it. */
+void rigs_forget(Rigs *rigs, const char *id);
 /* The entry of rigs_read when it is not wanted. */
 void rigs_drop(RigEntry *entry);

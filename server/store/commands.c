@@ -239,18 +239,23 @@ static Status check_queue(Store *store, const Command *command, Error *err)
     return err->status;
 }
 
-/* The job's files are in use from now on. */
+/* The job's files are in use from now on. They were there when the job was read, and may have been
+ * deleted since. */
 static Status touch_assets(Store *store, const Job *job, Error *err)
 {
     const char *const id[] = {job->model, job->animation};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && id[i][0]; i++) {
         Query query = query_begin(store->writer, QUERY_TOUCH_ASSET);
+        int changed = 0;
 
         query_bind_int(&query, job->created);
         query_bind_text(&query, id[i]);
-        if (query_run(&query, NULL, err))
+        if (query_run(&query, &changed, err))
             return err->status;
+        if (changed == 0)
+            return error_set(err, STATUS_INVALID, "the job names \"%s\", which does not exist",
+                             id[i]);
     }
     return STATUS_OK;
 }
@@ -324,8 +329,8 @@ static Status insert_job(Store *store, Command *command, Error *err)
     if (!result && check_queue(store, command, err))
         return err->status;
     job.reason = reason;
-    if (insert_row(store, &job, result, err) || insert_tags(store, command, err) ||
-        touch_assets(store, &job, err) || (job.notify.url && notify_insert(store, &job, err)))
+    if (touch_assets(store, &job, err) || insert_row(store, &job, result, err) ||
+        insert_tags(store, command, err) || (job.notify.url && notify_insert(store, &job, err)))
         return err->status;
     command->was_new = true;
     command->is_cached = result != 0;

@@ -7,7 +7,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from support import Server, ServerTest, sample
+from support import Server, ServerTest, job, sample
 
 
 class Models(ServerTest):
@@ -90,6 +90,10 @@ class Models(ServerTest):
         self.assertEqual(self.server.request("DELETE", f"/v1/models/{model}").status, 204)
         self.check_problem(self.server.get(f"/v1/models/{model}"), 404, "not-found", model)
         self.check_problem(self.server.request("DELETE", f"/v1/models/{model}"), 404, "not-found")
+        # the server had it in memory: nothing can be asked of it any more
+        for query in ("", "?validate=true"):
+            answer = self.server.post_json("/v1/jobs" + query, job(model))
+            self.check_problem(answer, 422, "invalid", f"/model names the model \"{model}\"")
 
     def test_keeps_animations_apart(self):
         answer = self.server.request("POST", "/v1/animations?name=walk", sample("avatar"))

@@ -120,6 +120,23 @@ class Contract(unittest.TestCase):
                     self.assertNotIn(b"there is nothing at", answer.body)
                     self.check(method, template, answer)
 
+    def test_what_any_request_may_get_is_documented_everywhere(self) -> None:
+        for template, operations in API["paths"].items():
+            for method, operation in operations.items():
+                wanted = {"400", "403"} if operation.get("security") == [] else {
+                    "400", "401", "403", "429"}
+                if "{id}" in template:
+                    wanted.add("404")
+                self.assertEqual(wanted - operation["responses"].keys(), set(),
+                                 f"{method} {template}")
+
+    def test_methods_are_those_of_the_path(self) -> None:
+        for template, operations in API["paths"].items():
+            path = template.replace("{id}", "j_0")
+            allow = self.server.request("OPTIONS", path).headers["Allow"]
+            self.assertEqual(sorted(allow.split(", ")),
+                             sorted([method.upper() for method in operations] + ["OPTIONS"]), path)
+
     def test_models_answer_as_documented(self) -> None:
         raw = {"Content-Type": "application/octet-stream"}
         self.call("POST", "/v1/models", "?name=again", sample("avatar"), 200, raw)

@@ -175,6 +175,17 @@ TEST(store, keeps_what_it_has_answered_for)
     tear_down(&f);
 }
 
+TEST(store, refuses_a_job_whose_model_was_deleted_meanwhile)
+{
+    Fixture f;
+    Command command;
+
+    set_up(&f);
+    CHECK_INT(add_job(&f, "j_1", &(JobOptions){0}, &command), ==, STATUS_INVALID);
+    CHECK(strstr(command.err.message, "\"m_1\", which does not exist"));
+    tear_down(&f);
+}
+
 TEST(store, keeps_a_second_opener_out)
 {
     Fixture f;
@@ -396,7 +407,7 @@ TEST(store, takes_back_only_the_command_that_failed)
     JobCounts counts;
     CHECK_INT(store_count_jobs(f.store, &counts, &f.err), ==, STATUS_OK);
     CHECK_INT(counts.in_state[JOB_QUEUED], ==, 13); // 20 less 0, 3, 6, ... 18
-    CHECK_INT(command[3].err.status, ==, STATUS_CONFLICT);
+    CHECK_INT(command[3].err.status, ==, STATUS_INVALID);
     CHECK_INT(command[4].err.status, ==, STATUS_OK);
     tear_down(&f);
 }
