@@ -2,6 +2,7 @@
 
 #include "rig/builtin.h"
 #include "rig/clip.h"
+#include "rig/constraint.h"
 #include "rig/limb.h"
 #include "rig/retarget.h"
 
@@ -66,6 +67,8 @@ static Status mark_nodes(const Rig *rig, Arena *arena, Motion *motion, Error *er
         is_animated[motion->hips.node] = true;
     for (int i = 0; i < motion->hinge_count; i++)
         is_animated[motion->hinge[i].node] = true;
+    for (int i = 0; i < motion->constraint_count; i++)
+        is_animated[rig->constraint[motion->constraint[i]].node] = true;
     for (int i = 0; i < rig->node_count; i++) {
         bool is_root = rig->node[i].parent < 0;
         bool is_scene = moves_whole_scene(motion->kind) || motion->travel >= 0;
@@ -140,7 +143,9 @@ Status motion_build(const MotionDesc *desc, Arena *arena, Motion *out, Error *er
         return err->status;
     if (motion.kind == MOTION_CLIP && desc->spec->is_in_place && find_travel0(arena, &motion, err))
         return err->status;
-    if (mark_nodes(rig, arena, &motion, err))
+    if (constraints_sort(rig, arena, desc->warnings, &motion.constraint, &motion.constraint_count,
+                         err) ||
+        mark_nodes(rig, arena, &motion, err))
         return err->status;
     *out = motion;
     return STATUS_OK;
@@ -366,4 +371,5 @@ void motion_pose(const Motion *motion, MotionMoment moment, Pose *out)
     if (moment.weight < 1.0)
         blend_from_rest(motion, (float)moment.weight, out);
     pose_update_world(motion->rig, out);
+    constraints_apply(motion->rig, motion->constraint, motion->constraint_count, out);
 }

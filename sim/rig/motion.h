@@ -111,7 +111,9 @@ typedef struct Motion {
     const MotionTrack *track; /* (track_count) */
     const MotionBone *bone;   /* (bone_count) */
     MotionHips hips;
-    const MotionLimb *limb;  /* (limb_count) */
+    const MotionLimb *limb; /* (limb_count) */
+    int constraint_count;
+    const int *constraint;   /* of the rig, in the order of evaluation (constraint_count) */
     const bool *is_moved;    /* nodes whose local transform changes   (node_count) */
     const bool *is_animated; /* the same without what moves the whole scene by its roots */
     const bool *is_scaled;   /* nodes whose scale the clip animates   (node_count) */
