@@ -13,6 +13,8 @@ const double histogram_bound[HISTOGRAM_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0
 
 void histogram_add(Histogram *histogram, int64_t nanoseconds)
 {
+    // the clock may have been set back meanwhile
+    nanoseconds = nanoseconds > 0 ? nanoseconds : 0;
     double seconds = (double)nanoseconds * 1e-9;
     int i = 0;
 
@@ -91,7 +93,7 @@ Status app_open(const Config *config, App **out, Error *err)
     if (!app)
         return error_set(err, STATUS_NO_MEMORY, "could not start");
     app->config = config;
-    app->started = time_now_ms();
+    app->started_ns = time_steady_ns();
     if ((config->token_file && open_tokens(app, err)) || open_parts(app, err)) {
         app_close(app);
         return err->status;
@@ -143,6 +145,6 @@ void app_close(App *app)
     blobs_close(app->blobs);
     tokens_close(app->tokens);
     log_event(LOG_INFO, "server.stopped", "seconds=%.1f",
-              (double)(time_now_ms() - app->started) / 1000.0);
+              (double)(time_steady_ns() - app->started_ns) * 1e-9);
     free(app);
 }

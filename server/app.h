@@ -45,7 +45,7 @@ typedef struct App App;
 
 struct App {
     const Config *config;
-    int64_t started;           /* ms */
+    int64_t started_ns;
     char owner[STORE_ID_SIZE]; /* of the jobs this process runs */
     Blobs *blobs;
     Store *store;

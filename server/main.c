@@ -2,6 +2,7 @@
 #include "server/cli/cli.h"
 #include "server/jobs/job_process.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const CliCommand *const commands[] = {
@@ -25,6 +26,9 @@ static void print_commands(void)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+
+    // a file that may not grow is an error like a full disk, not the end of the process
+    (void)signal(SIGXFSZ, SIG_IGN);
 
     if (strcmp(name, "--version") == 0) {
         (void)printf("bakehouse %s (simulation %d)\n", BAKEHOUSE_VERSION, (int)SIM_VERSION);

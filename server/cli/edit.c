@@ -59,7 +59,8 @@ static cJSON *find_child(const cJSON *container, const char *token)
     return index < 0 ? NULL : cJSON_GetArrayItem(container, index);
 }
 
-/* Puts `value` under `token`, which takes it over; false where the container has no such place. */
+/* Puts `value` under `token`, which takes it over; false where the container has no such place, or
+ * without memory. */
 static bool put_child(cJSON *container, const char *token, cJSON *value)
 {
     if (cJSON_IsArray(container)) {
@@ -78,7 +79,24 @@ static bool put_child(cJSON *container, const char *token, cJSON *value)
     return cJSON_AddItemToObject(container, token, value);
 }
 
-/* Walks to the container of the path's last token, making objects on the way. */
+/* Can a value be put there? Below what is missing, objects can be made. */
+static bool has_place(const cJSON *container, Path path)
+{
+    char token[TOKEN_SIZE] = "";
+
+    while (next_token(&path, token)) {
+        if (!container || cJSON_IsNull(container))
+            continue;
+        if (!cJSON_IsObject(container) &&
+            !(cJSON_IsArray(container) && list_index(container, token) >= 0))
+            return false;
+        container = find_child(container, token);
+    }
+    return token[0] != '\0';
+}
+
+/* Walks to the container of the path's last token, making objects on the way. NULL without memory
+ * for them. */
 static cJSON *walk(cJSON *container, Path *path, char token[TOKEN_SIZE])
 {
     if (!next_token(path, token))
@@ -120,10 +138,14 @@ static Status put(JsonDocument *document, const char *path, cJSON *value, Error 
 
     if (!value)
         return error_set(err, STATUS_NO_MEMORY, "no room for the value of \"%s\"", path);
-    cJSON *container = walk(document->root, &rest, token);
-    if (!container || !token[0] || !put_child(container, token, value)) {
+    if (!has_place(document->root, rest)) {
         cJSON_Delete(value);
         return error_set(err, STATUS_INVALID, "there is no place \"%s\" in the job to set", path);
+    }
+    cJSON *container = walk(document->root, &rest, token);
+    if (!container || !put_child(container, token, value)) {
+        cJSON_Delete(value);
+        return error_set(err, STATUS_NO_MEMORY, "no room for the value of \"%s\"", path);
     }
     return reopen(document, err);
 }
@@ -133,7 +155,12 @@ Status edit_set(JsonDocument *document, const char *path, const char *value, Err
     JsonDocument parsed = {0};
     Error not_json = {0};
 
-    if (json_open((Bytes){(const uint8_t *)value, strlen(value)}, VALUE_DEPTH, &parsed, &not_json))
+    if (json_open((Bytes){(const uint8_t *)value, strlen(value)}, VALUE_DEPTH, &parsed,
+                  &not_json) == STATUS_NO_MEMORY) {
+        *err = not_json;
+        return err->status;
+    }
+    if (not_json.status)
         return edit_set_text(document, path, value, err);
     return put(document, path, parsed.root, err);
 }

@@ -402,7 +402,10 @@ static bool take_body(App *app, Request *request, const char *data, size_t size)
     }
     if (!takes_file(request->route)) {
         write_bytes(&request->body, data, size);
-        if (request->body_err.status) {
+        if (request->body_err.status == STATUS_NO_MEMORY) {
+            request->err = request->body_err;
+            refuse(request, PROBLEM_UNAVAILABLE);
+        } else if (request->body_err.status) {
             error_set(&request->err, STATUS_LIMIT, "the body has more than %d bytes", BODY_MAX);
             refuse(request, PROBLEM_TOO_LARGE);
         }

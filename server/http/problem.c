@@ -26,7 +26,7 @@ static const Problem problem[PROBLEM_KIND_COUNT] = {
     [PROBLEM_BUSY] = {"busy", "Too much at once", 429, 2},
     [PROBLEM_INTERNAL] = {"internal", "The server failed", 500, 0},
     [PROBLEM_UNAVAILABLE] = {"unavailable", "The server cannot do this now", 503, 5},
-    [PROBLEM_FULL] = {"full", "The disk is full", 507, 60},
+    [PROBLEM_FULL] = {"full", "The disk is full or cannot be written", 507, 60},
 };
 
 static const ProblemKind problem_of_status[STATUS_COUNT] = {
@@ -45,6 +45,11 @@ static const ProblemKind problem_of_status[STATUS_COUNT] = {
 const char *problem_name(ProblemKind kind)
 {
     return problem[kind].name;
+}
+
+const char *problem_title(ProblemKind kind)
+{
+    return problem[kind].title;
 }
 
 int problem_code(ProblemKind kind)

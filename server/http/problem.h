@@ -27,6 +27,7 @@ typedef enum ProblemKind {
 
 /* The last part of its type. */
 const char *problem_name(ProblemKind kind);
+const char *problem_title(ProblemKind kind);
 int problem_code(ProblemKind kind);
 /* Seconds for Retry-After, 0 for none. */
 int problem_retry_after(ProblemKind kind);

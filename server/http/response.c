@@ -62,6 +62,21 @@ void response_close(Response *response)
     response->source = NULL;
 }
 
+/* The document where there is no memory for it: what fits into the request's arena. */
+static void write_poor_problem(Request *request, ProblemKind kind)
+{
+    const char *text = arena_format(
+        &request->arena,
+        "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"no memory to say "
+        "more\"}",
+        problem_name(kind), problem_title(kind), problem_code(kind));
+
+    text_close(&request->response.text);
+    if (text)
+        response_data(&request->response, request->response.type,
+                      (Bytes){(const uint8_t *)text, strlen(text)});
+}
+
 void response_problem(Request *request, ProblemKind kind)
 {
     Response *response = &request->response;
@@ -71,9 +86,13 @@ void response_problem(Request *request, ProblemKind kind)
     response_close(response);
     *response =
         (Response){.file = -1, .code = problem_code(kind), .problem = kind, .is_problem = true};
+    // what was to be the answer may have failed
+    request->text_err = (Error){0};
     response->text = text_open(TEXT_MAX, &request->text_err);
     response->type = "application/problem+json";
     problem_write(kind, request->err.message, faults, &response->text);
+    if (request->text_err.status)
+        write_poor_problem(request, kind);
     if (retry) {
         const char *value = arena_format(&request->arena, "%d", retry);
 

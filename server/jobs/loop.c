@@ -10,8 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
-enum { TICK_MS = 66, POLL_MS = 1000, HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS, NICE = 5 };
+enum {
+    TICK_MS = 66,
+    POLL_MS = 1000,
+    HOUR_MS = 3600000,
+    DAY_MS = 24 * HOUR_MS,
+    JUMP_MS = 60000,
+    NICE = 5
+};
 
 /* What other threads ask for. */
 typedef struct Cancellation {
@@ -52,12 +60,22 @@ struct Loop {
     Task reload;
     bool is_reloading;
     Command beat, sweep, prune;
+    char *beat_jobs;        /* of the heartbeat: a JSON array of ids */
+    bool is_disk_low;       /* no job is begun */
+    int64_t began_ms;       /* of the wall's clock, ... */
+    int64_t began_awake_ms; /* ... when the clock that nobody sets said so */
+    int64_t drift_ms;       /* by which the wall's clock was wrong */
     atomic_bool is_beating, is_sweeping, is_pruning;
 
     /* gauges */
     atomic_int slots_busy_gauge, slots_lost_gauge, tasks_running, tasks_waiting;
     atomic_llong runs;
 };
+
+static size_t beat_size(const Config *config)
+{
+    return (size_t)config->workers * (STORE_ID_SIZE + 3) + 3;
+}
 
 /* --- the inbox: any thread --- */
 
@@ -199,13 +217,27 @@ static void queue_tasks(Loop *loop, Task *first)
 
 /* --- runs --- */
 
+/* Jobs wait while there is no room for their frames: the whole queue would fail, one by one. */
+static bool is_disk_low(Loop *loop)
+{
+    int64_t space = blobs_free_space(loop->app->blobs);
+    bool is_low = space >= 0 && space < loop->app->config->reserve_disk_mib << 20;
+
+    if (is_low != loop->is_disk_low)
+        log_event(is_low ? LOG_WARN : LOG_INFO, is_low ? "disk.low" : "disk.free",
+                  "free_mib=%" PRId64 " reserve_mib=%" PRId64, space >> 20,
+                  loop->app->config->reserve_disk_mib);
+    loop->is_disk_low = is_low;
+    return is_low;
+}
+
 /* Asks the store for a job when a slot is free; one claim at a time. */
 static void claim(Loop *loop)
 {
     struct App *app = loop->app;
 
     if (loop->is_claiming || loop->is_draining || atomic_load(&app->is_paused) ||
-        loop->slots_busy + loop->slots_lost >= (int)app->config->workers)
+        loop->slots_busy + loop->slots_lost >= (int)app->config->workers || is_disk_low(loop))
         return;
     Run *run = calloc(1, sizeof *run);
     if (!run)
@@ -389,9 +421,37 @@ static int64_t days_ago(int64_t now, int64_t days)
     return days ? now - days * DAY_MS : 0;
 }
 
-static Retention retention_now(const Config *config)
+static int64_t time_awake_ms(void)
 {
-    int64_t now = time_now_ms();
+    struct timespec now;
+
+    // counts while the machine sleeps too
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* By how much the clock has been set since the start. */
+static int64_t clock_drift_ms(const Loop *loop)
+{
+    return time_now_ms() - loop->began_ms - (time_awake_ms() - loop->began_awake_ms);
+}
+
+static void watch_clock(Loop *loop)
+{
+    int64_t drift = clock_drift_ms(loop);
+
+    if (drift - loop->drift_ms > JUMP_MS || loop->drift_ms - drift > JUMP_MS)
+        log_event(LOG_WARN, "clock.jumped", "seconds=%" PRId64, (drift - loop->drift_ms) / 1000);
+    loop->drift_ms = drift;
+}
+
+/* A clock that is set forward makes nothing older, or all would go at once: time goes on from the
+ * start. */
+static Retention retention_now(const Loop *loop)
+{
+    const Config *config = loop->app->config;
+    int64_t drift = clock_drift_ms(loop);
+    int64_t now = time_now_ms() - (drift > 0 ? drift : 0);
 
     return (Retention){.events_before = days_ago(now, config->event_days),
                        .jobs_before = days_ago(now, config->keep_days),
@@ -400,35 +460,61 @@ static Retention retention_now(const Config *config)
                        .cache_before = days_ago(now, config->keep_cache_days)};
 }
 
+/* Of the runs that are here: a job that the store has as running, and nobody runs, gets old. */
+static void beat(Loop *loop)
+{
+    size_t used = 0, size = beat_size(loop->app->config);
+
+    if (atomic_load(&loop->is_beating))
+        return;
+    for (const Run *run = loop->run; run && used < size; run = run->next)
+        if (!run->is_lost)
+            used += (size_t)snprintf(loop->beat_jobs + used, size - used, "%s\"%s\"",
+                                     used ? "," : "[", run->job);
+    (void)snprintf(loop->beat_jobs + used, size - used, used ? "]" : "[]");
+    submit_own(loop, &loop->beat,
+               &(Command){.kind = COMMAND_HEARTBEAT,
+                          .owner = loop->app->owner,
+                          .data = loop->beat_jobs,
+                          .is_lazy = true},
+               &loop->is_beating);
+}
+
+/* Behind a heartbeat always: a clock that is set forward makes no run old. */
+static void sweep(Loop *loop)
+{
+    beat(loop);
+    submit_own(loop, &loop->sweep,
+               &(Command){.kind = COMMAND_SWEEP,
+                          .owner = loop->app->owner,
+                          .age = loop->app->config->stale_ms,
+                          .is_lazy = true},
+               &loop->is_sweeping);
+}
+
 /* A loop that drains and has no runs left sends nothing more: what it sends lives in it. */
 static void keep_house(Loop *loop, int64_t now)
 {
-    struct App *app = loop->app;
-    const Config *config = app->config;
+    const Config *config = loop->app->config;
 
     if (loop->is_draining && !loop->run)
         return;
     if (is_due(&loop->beaten_ns, now, config->job_heartbeat_ms) && loop->run)
-        submit_own(loop, &loop->beat,
-                   &(Command){.kind = COMMAND_HEARTBEAT, .owner = app->owner, .is_lazy = true},
-                   &loop->is_beating);
+        beat(loop);
     if (is_due(&loop->swept_ns, now, config->sweep_ms))
-        submit_own(loop, &loop->sweep,
-                   &(Command){.kind = COMMAND_SWEEP,
-                              .owner = app->owner,
-                              .before = time_now_ms() - config->stale_ms,
-                              .is_lazy = true},
-                   &loop->is_sweeping);
+        sweep(loop);
     // a full chunk means that there is more
     if (!atomic_load(&loop->is_pruning) && loop->prune.count >= RETENTION_CHUNK)
         loop->pruned_ns = 0;
     if (is_due(&loop->pruned_ns, now, HOUR_MS))
         submit_own(
             loop, &loop->prune,
-            &(Command){.kind = COMMAND_PRUNE, .retention = retention_now(config), .is_lazy = true},
+            &(Command){.kind = COMMAND_PRUNE, .retention = retention_now(loop), .is_lazy = true},
             &loop->is_pruning);
-    if (is_due(&loop->polled_ns, now, POLL_MS))
+    if (is_due(&loop->polled_ns, now, POLL_MS)) {
+        watch_clock(loop);
         claim(loop);
+    }
 }
 
 static void report_drained(Loop *loop)
@@ -454,8 +540,10 @@ static void drain(Loop *loop, int64_t now)
     }
     if (now - loop->drain_began_ns < loop->app->config->drain_ms * 1000000)
         return;
-    for (Run *run = loop->run; run; run = run->next)
+    for (Run *run = loop->run; run; run = run->next) {
         stop_run(run, RUN_DRAINED);
+        atomic_store(&run->is_hurried, true);
+    }
 }
 
 static void tick(uv_timer_t *timer)
@@ -574,6 +662,13 @@ Status loop_open(struct App *app, Loop **out, Error *err)
     if (!loop)
         return error_set(err, STATUS_NO_MEMORY, "could not start");
     loop->app = app;
+    loop->began_ms = time_now_ms();
+    loop->began_awake_ms = time_awake_ms();
+    loop->beat_jobs = calloc(1, beat_size(app->config));
+    if (!loop->beat_jobs) {
+        free(loop);
+        return error_set(err, STATUS_NO_MEMORY, "could not start");
+    }
     loop->nice = getpriority(PRIO_PROCESS, 0) + NICE;
     (void)uv_mutex_init(&loop->mutex);
     (void)uv_cond_init(&loop->changed);
@@ -636,6 +731,7 @@ void loop_close(Loop *loop)
     (void)uv_loop_close(&loop->uv);
     uv_cond_destroy(&loop->changed);
     uv_mutex_destroy(&loop->mutex);
+    free(loop->beat_jobs);
     free(loop);
 }
 

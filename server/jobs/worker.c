@@ -13,6 +13,7 @@
 
 enum {
     NOTE_MS = 250,              /* between notes of progress in the store */
+    AGAIN_MS = 500,             /* between tries to tell the store of an end */
     SYNC_MS = 1000,             /* between syncs of the frame file */
     MEASURED_MAX = 1 << 20,     /* bytes of the measures of an event */
     MEASURES_FILE_MAX = 1 << 28 /* bytes of the whole measures */
@@ -194,13 +195,37 @@ static void log_end(const Run *run, const JobEnd *end, const Error *failure)
                   end->frames, status_name(failure->status), log_quote(failure->message).text);
 }
 
+/* What cannot be written down now is written down later: until then the job keeps its slot. When
+ * the server stops first, the job is still running in the store, and the next start runs it again.
+ */
+static Status tell_store(Run *run, Command *command, Error *err)
+{
+    bool was_logged = false;
+
+    for (;;) {
+        *err = (Error){0};
+        store_execute(run->app->store, command, err);
+        bool may_pass = err->status == STATUS_FULL || err->status == STATUS_IO ||
+                        err->status == STATUS_NO_MEMORY;
+        if (!may_pass || atomic_load(&run->is_hurried))
+            return err->status;
+        if (!was_logged)
+            log_event(LOG_ERROR, "job.waits", "job=%s attempt=%d message=%s", run->job,
+                      run->attempt, log_quote(err->message).text);
+        was_logged = true;
+        // waiting for the disk is no stall
+        atomic_store(&run->moved_ns, time_steady_ns());
+        uv_sleep(AGAIN_MS);
+    }
+}
+
 static void put_back(Run *run)
 {
     Command release = {.kind = COMMAND_RELEASE_JOB, .attempt = run->attempt};
     Error err = {0};
 
     memcpy(release.id, run->job, sizeof run->job);
-    if (store_execute(run->app->store, &release, &err))
+    if (tell_store(run, &release, &err))
         log_event(LOG_ERROR, "job.release", "job=%s message=%s", run->job,
                   log_quote(err.message).text);
     else
@@ -219,8 +244,7 @@ static Status write_measures(const Run *run, Bytes measures, Error *err)
     return result_write(run->app->blobs, run->job, run->attempt, "measures.json", measures, err);
 }
 
-/* What happened, durable before it is told. A store that fails leaves the job running: the sweep or
- * the next start runs it again. */
+/* What happened, durable before it is told. */
 static void finish(Run *run, const RunEnd *over, Error *failure)
 {
     const RunResult *result = &over->result;
@@ -258,7 +282,7 @@ static void finish(Run *run, const RunEnd *over, Error *failure)
     atomic_fetch_add(&run->app->metrics.ended[end.state], 1);
     memcpy(command.id, run->job, sizeof run->job);
     err = (Error){0};
-    if (store_execute(run->app->store, &command, &err))
+    if (tell_store(run, &command, &err))
         log_event(LOG_ERROR, "job.finish", "job=%s attempt=%d message=%s", run->job, run->attempt,
                   log_quote(err.message).text);
     else

@@ -25,6 +25,7 @@ typedef struct Run {
     char job[STORE_ID_SIZE];
     int attempt;
     atomic_bool stop;       /* looked at every sub-step */
+    atomic_bool is_hurried; /* the server stops, and waits for nothing but this */
     _Atomic RunStop reason; /* why; set before `stop` */
     atomic_llong moved_ns;  /* when it last made progress, on the steady clock */
     atomic_int frames;      /* written */

@@ -19,9 +19,8 @@ Status folder_error(Error *err, const char *what)
 {
     char text[128];
     int code = errno;
-    Status status = code == ENOENT                                      ? STATUS_NOT_FOUND
-                    : code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_FULL
-                                                                        : STATUS_IO;
+    bool is_full = code == ENOSPC || code == EDQUOT || code == EFBIG || code == EROFS;
+    Status status = code == ENOENT ? STATUS_NOT_FOUND : is_full ? STATUS_FULL : STATUS_IO;
 
     return error_set(err, status, "could not %s: %s", what, strerror_r(code, text, sizeof text));
 }

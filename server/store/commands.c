@@ -632,6 +632,7 @@ static Status beat(Store *store, Command *command, Error *err)
 
     query_bind_int(&query, time_now_ms());
     query_bind_text(&query, command->owner);
+    query_bind_text(&query, command->data);
     return query_run(&query, &command->count, err);
 }
 
@@ -646,13 +647,14 @@ typedef struct Swept {
 static Status sweep(Store *store, Command *command, Error *err)
 {
     Query query = query_begin(store->writer, QUERY_SWEEP);
+    int64_t now = time_now_ms();
     Swept swept[SWEEP_MAX];
     int count = 0;
 
     query_bind_int(&query, JOB_CRASHES_MAX);
-    query_bind_int(&query, time_now_ms());
+    query_bind_int(&query, now);
     query_bind_text(&query, command->owner);
-    query_bind_int(&query, command->before);
+    query_bind_int(&query, now - command->age);
     for (; query_step(&query, err); count++) {
         if (count >= SWEEP_MAX)
             continue;

@@ -1,5 +1,6 @@
 #include "server/store/query.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,8 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
         "UPDATE job SET state = CASE is_cancelling WHEN 1 THEN 'cancelled' ELSE 'queued' END, "
         "runner = NULL, started = NULL, finished = CASE is_cancelling WHEN 1 THEN ? END WHERE id = "
         "? AND attempt = ? AND state = 'running' RETURNING state",
-    [QUERY_HEARTBEAT] = "UPDATE job SET heartbeat = ? WHERE state = 'running' AND runner = ?",
+    [QUERY_HEARTBEAT] = "UPDATE job SET heartbeat = ? WHERE state = 'running' AND runner = ? AND "
+                        "id IN (SELECT value FROM json_each(?))",
     // a job that was being cancelled is not run again; one that kills its server is not run for
     // ever
     [QUERY_SWEEP] =
@@ -217,19 +219,51 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
 
 /* --- connections --- */
 
+/* What the system said of the write-ahead log: SQLite forgets it when a COMMIT fails. */
+static int log_cause(sqlite3 *db)
+{
+    sqlite3_file *log = NULL;
+    int cause = 0;
+
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
+        log->pMethods)
+        (void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &cause);
+    return cause;
+}
+
+/* What the system said, where SQLite tells of an error of the system; 0 else. */
+static int system_cause(const Connection *connection, int code)
+{
+    if ((code != SQLITE_IOERR && code != SQLITE_CANTOPEN) || !connection || !connection->db)
+        return 0;
+    int cause = sqlite3_system_errno(connection->db);
+    return cause ? cause : log_cause(connection->db);
+}
+
+/* Can nothing be written any more? SQLite itself says it of a full disk alone. */
+static bool is_full(int code, int cause)
+{
+    return code == SQLITE_FULL || code == SQLITE_READONLY || cause == ENOSPC || cause == EDQUOT ||
+           cause == EFBIG || cause == EROFS;
+}
+
 Status connection_error(const Connection *connection, int code, const char *what, Error *err)
 {
+    int kind = code & 0xff;
+    int cause = system_cause(connection, kind);
+    char text[128];
     Status status = STATUS_IO;
 
-    if ((code & 0xff) == SQLITE_FULL)
+    if (is_full(kind, cause))
         status = STATUS_FULL;
-    else if ((code & 0xff) == SQLITE_CONSTRAINT)
+    else if (kind == SQLITE_CONSTRAINT)
         status = STATUS_CONFLICT;
-    else if ((code & 0xff) == SQLITE_NOMEM)
+    else if (kind == SQLITE_NOMEM)
         status = STATUS_NO_MEMORY;
-    return error_set(err, status, "%s: %s", what,
+    return error_set(err, status, "%s: %s%s%s", what,
                      connection && connection->db ? sqlite3_errmsg(connection->db)
-                                                  : sqlite3_errstr(code));
+                                                  : sqlite3_errstr(code),
+                     cause ? ": " : "", cause ? strerror_r(cause, text, sizeof text) : "");
 }
 
 /* Run a pragma and check that what it says afterwards is what was asked for. */

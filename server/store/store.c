@@ -32,16 +32,19 @@ static Status run_sql(Store *store, const char *sql, const char *what, Error *er
     return code == SQLITE_OK ? STATUS_OK : connection_error(store->writer, code, what, err);
 }
 
-static int read_number(const Connection *connection, const char *sql)
+static Status read_number(const Connection *connection, const char *sql, int *out, Error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int value = 0;
+    int code = sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL);
 
-    if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        value = sqlite3_column_int(statement, 0);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *out = sqlite3_column_int(statement, 0);
+    else
+        connection_error(connection, code, "could not read the store", err);
     sqlite3_finalize(statement);
-    return value;
+    return err->status;
 }
 
 /* One file, one transaction. */
@@ -88,9 +91,11 @@ static int newest_version(void)
 
 static Status migrate(Store *store, Error *err)
 {
-    int version = read_number(store->writer, "PRAGMA user_version");
+    int version = 0, application = 0;
     int newest = newest_version();
 
+    if (read_number(store->writer, "PRAGMA user_version", &version, err))
+        return err->status;
     if (version > newest)
         return error_set(err, STATUS_CONFLICT,
                          "the store has version %d, this program knows %d: use a newer one",
@@ -98,7 +103,9 @@ static Status migrate(Store *store, Error *err)
     if (version == 0 &&
         run_sql(store, "PRAGMA application_id = 0x42414b45", "could not mark the store", err))
         return err->status;
-    if (read_number(store->writer, "PRAGMA application_id") != APPLICATION_ID)
+    if (read_number(store->writer, "PRAGMA application_id", &application, err))
+        return err->status;
+    if (application != APPLICATION_ID)
         return error_set(err, STATUS_CONFLICT, "\"%s\" is not a store of this program",
                          store->path);
     if (version > 0 && version < newest && copy_before(store, version, err))
@@ -114,9 +121,12 @@ static Status migrate(Store *store, Error *err)
 /* Is it a store of this program, and of this version? */
 static Status check_version(const Store *store, const Connection *connection, Error *err)
 {
-    int version = read_number(connection, "PRAGMA user_version");
+    int version = 0, application = 0;
 
-    if (read_number(connection, "PRAGMA application_id") != APPLICATION_ID)
+    if (read_number(connection, "PRAGMA user_version", &version, err) ||
+        read_number(connection, "PRAGMA application_id", &application, err))
+        return err->status;
+    if (application != APPLICATION_ID)
         return error_set(err, STATUS_CONFLICT, "\"%s\" is not a store of this program",
                          store->path);
     if (version != newest_version())

@@ -212,7 +212,7 @@ typedef struct Command {
     const char *event;    /* kind of an event */
     const char *data;     /* JSON */
     const char *measured; /* JSON array of measures so far, NULL where the event has none */
-    int64_t before;       /* ms */
+    int64_t age;          /* ms: a heartbeat that is older is none */
     Retention retention;
     const char *name; /* of a setting */
     int64_t size;

@@ -114,10 +114,27 @@ static void run_one(Store *store, Command *command, Error *err)
     if (command->err.status) {
         store->doomed_count = doomed;
         store->news_count = news;
+        // with the disk or the memory full SQLite has taken back the whole transaction
+        if (sqlite3_get_autocommit(store->writer->db)) {
+            *err = command->err;
+            return;
+        }
         if (run_plain(store, QUERY_REVERT, err))
             return;
     }
     run_plain(store, QUERY_RELEASE, err);
+}
+
+static void remove_unused(Store *store, const char *sha256)
+{
+    Query query = query_begin(store->writer, QUERY_COUNT_BLOB_ASSETS);
+    Error err = {0};
+
+    query_bind_text(&query, sha256);
+    bool is_unused = query_step(&query, &err) && query_int(&query, 0) == 0;
+    query_end(&query);
+    if (is_unused)
+        blob_remove(store->blobs, sha256);
 }
 
 /* Files of deleted rows go when the deletion is durable, unless a later command of the batch has
@@ -126,20 +143,25 @@ static void remove_doomed(Store *store)
 {
     for (int i = 0; i < store->doomed_count; i++) {
         const Doomed *doomed = &store->doomed[i];
-        Query query = query_begin(store->writer, QUERY_COUNT_BLOB_ASSETS);
-        Error err = {0};
 
         if (!doomed->is_blob) {
             result_remove(store->blobs, doomed->name, doomed->attempt);
             continue;
         }
-        query_bind_text(&query, doomed->name);
-        bool is_unused = query_step(&query, &err) && query_int(&query, 0) == 0;
-        query_end(&query);
-        if (is_unused)
-            blob_remove(store->blobs, doomed->name);
+        remove_unused(store, doomed->name);
     }
     store->doomed_count = 0;
+}
+
+/* Files of uploads that have their name already, but no row. */
+static void take_back_files(Store *store, const Command *first)
+{
+    for (const Command *command = first; command; command = command->next) {
+        const Upload *upload = command->upload;
+
+        if (command->err.status && upload && upload->sha256[0] && !upload->name[0])
+            remove_unused(store, upload->sha256);
+    }
 }
 
 static void publish(Store *store)
@@ -204,6 +226,7 @@ static void run_batch(Store *store, Command *first)
         remove_doomed(store);
         publish(store);
     }
+    take_back_files(store, first);
     answer_all(first);
 }
 

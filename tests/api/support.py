@@ -57,7 +57,9 @@ class Answer:
 class Server:
     """`bakehouse serve` on a port that the system chose, with a data folder of its own."""
 
-    def __init__(self, *options: str, data: str | None = None) -> None:
+    def __init__(self, *options: str, data: str | None = None, binary: str = BINARY,
+                 environment: dict[str, str] | None = None) -> None:
+        self.binary, self.environment = binary, {**os.environ, **(environment or {})}
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="bakehouse-test-")
         self.options = options
@@ -68,9 +70,9 @@ class Server:
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", self.data,
+            [self.binary, "serve", "--listen", "127.0.0.1:0", "--data", self.data,
              "--reserve-disk-mib", "16", *self.options],
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, env=self.environment)
         listening = threading.Event()
         self.port = 0
         threading.Thread(target=self._read_log, args=(self.process, listening), daemon=True).start()

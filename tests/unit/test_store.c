@@ -342,7 +342,7 @@ TEST(store, runs_a_job_whose_runner_is_gone_again_but_not_for_ever)
     for (int crash = 1; crash <= JOB_CRASHES_MAX; crash++) {
         CHECK_INT(claim(&f, &command), ==, STATUS_OK);
         CHECK_INT(command.attempt, ==, crash);
-        Command sweep = {.kind = COMMAND_SWEEP, .owner = "s_another", .before = 0};
+        Command sweep = {.kind = COMMAND_SWEEP, .owner = "s_another"};
         CHECK_INT(store_execute(f.store, &sweep, &f.err), ==, STATUS_OK);
         CHECK_INT(sweep.count, ==, 1);
         CHECK_INT(find(&f, "j_1").state, ==, crash < JOB_CRASHES_MAX ? JOB_QUEUED : JOB_FAILED);
@@ -360,10 +360,10 @@ TEST(store, leaves_its_own_live_jobs_alone_when_it_sweeps)
     (void)add_asset(&f, "m_1", "bytes");
     add_plain_job(&f, "j_1");
     CHECK_INT(claim(&f, &command), ==, STATUS_OK);
-    Command sweep = {.kind = COMMAND_SWEEP, .owner = "s_me", .before = time_now_ms() - 60000};
+    Command sweep = {.kind = COMMAND_SWEEP, .owner = "s_me", .age = 60000};
     CHECK_INT(store_execute(f.store, &sweep, &f.err), ==, STATUS_OK);
     CHECK_INT(sweep.count, ==, 0);
-    sweep = (Command){.kind = COMMAND_SWEEP, .owner = "s_me", .before = time_now_ms() + 60000};
+    sweep = (Command){.kind = COMMAND_SWEEP, .owner = "s_me", .age = -60000};
     CHECK_INT(store_execute(f.store, &sweep, &f.err), ==, STATUS_OK);
     CHECK_INT(sweep.count, ==, 1);
     tear_down(&f);
