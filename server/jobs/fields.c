@@ -140,7 +140,9 @@ static const Field chains_field[] = {
      .note = "steps a second, a divisor or multiple of the tick; null: 120, 60 in vrm mode"},
     {"enabled", FIELD_BOOL, .otherwise = 1, .note = "false leaves the simulation out"},
     {"colliders", FIELD_UNION, 0, JOB_LIST_MAX, (double)NAN,
-     .note = "\"file\", \"fitted\" (file with fit_colliders), or a list of the model's ([]: none)"},
+     .note =
+         "\"file\", \"fitted\" (file with fit_colliders), \"surface\" (file and the skinned body), "
+         "or a list ([]: none)"},
     {"preset", FIELD_LATER, .note = "not in this version"},
     {"mode", FIELD_CHOICE, .choice = mode_names,
      .note = "rest_frame keeps the authored arc; vrm is the published algorithm"},

@@ -179,7 +179,7 @@ static void write_target(const Rig *rig, const ChainsSpec *chains, JsonWriter *w
 static void write_colliders(const Rig *rig, const SimulationSpec *simulation, JsonWriter *writer)
 {
     if (simulation->colliders == COLLIDERS_FILE) {
-        json_write_text(writer, "colliders", "file");
+        json_write_text(writer, "colliders", simulation->has_surface ? "surface" : "file");
         return;
     }
     json_begin_array(writer, "colliders");

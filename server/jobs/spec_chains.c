@@ -231,10 +231,9 @@ static void decode_colliders(const Decoder *decoder, const JsonReader *object, S
     if (strcmp(text, "fitted") == 0)
         out->is_fitted = true;
     else if (strcmp(text, "surface") == 0)
-        json_fault(&value, "must be \"file\", \"fitted\" or a list: \"%s\" is not in this version",
-                   text);
+        out->has_surface = true;
     else if (strcmp(text, "file") != 0)
-        json_fault(&value, "must be \"file\", \"fitted\" or a list of colliders");
+        json_fault(&value, "must be \"file\", \"fitted\", \"surface\" or a list of colliders");
 }
 
 static void decode_rate(const JsonReader *object, int tick, SimulationSpec *out)
@@ -268,6 +267,16 @@ static void check_mode(const JsonReader *object, ChainsMode mode)
     }
 }
 
+static void check_surface(const JsonReader *object, ChainsMode mode, const SimulationSpec *out)
+{
+    JsonReader member = json_member(object, "colliders");
+
+    if (out->has_surface && mode == CHAINS_VRM)
+        json_fault(&member,
+                   "\"surface\" belongs to the mode \"rest_frame\"; this simulation's mode is "
+                   "\"vrm\"");
+}
+
 void decode_chains(const Decoder *decoder, const JsonReader *item, int substeps_per_second,
                    SimulationSpec *out)
 {
@@ -283,6 +292,7 @@ void decode_chains(const Decoder *decoder, const JsonReader *item, int substeps_
     decode_colliders(decoder, item, out);
     chains.mode = (ChainsMode)field_choice(item, table, "mode");
     check_mode(item, chains.mode);
+    check_surface(item, chains.mode, out);
     chains.rest = (ChainsRest)field_choice(item, table, "rest");
     chains.contact = (ChainsContact)field_choice(item, table, "contact");
     chains.contact_velocity = (ChainsContactVelocity)field_choice(item, table, "contact_velocity");

@@ -61,4 +61,6 @@ done
 same head_turn "$folder/avatar.vrm" --procedural head_turn
 same walk "$folder/avatar.vrm" --clip walk
 same layered "$folder/layered.vrm" --procedural turn
+same fitted "$folder/layered.vrm" --procedural turn --set 'simulations.0.colliders="fitted"'
+same surface "$folder/avatar.vrm" --clip walk --set 'simulations.0.colliders="surface"'
 exit $failed

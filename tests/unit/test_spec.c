@@ -421,6 +421,25 @@ TEST(spec, refuses_roles_and_joints_that_are_none)
     arena_destroy(&f.arena);
 }
 
+TEST(spec, takes_the_surface_as_a_further_collider_of_rest_frame_chains)
+{
+    Fixture f;
+
+    open_fixture(&f);
+    expect(decode_chains(&f, "\"colliders\": \"surface\""), STATUS_OK);
+    CHECK(f.spec.bake.simulation[0].has_surface && !f.spec.bake.simulation[0].is_fitted);
+    CHECK_TEXT(f.spec.canonical, "\"colliders\":\"surface\"");
+    expect(decode_chains(&f, "\"colliders\": \"surface\", \"fit_colliders\": true"), STATUS_OK);
+    CHECK(f.spec.bake.simulation[0].has_surface && f.spec.bake.simulation[0].is_fitted);
+    expect(decode_chains(&f, "\"colliders\": \"surface\", \"mode\": \"vrm\""), STATUS_INVALID);
+    CHECK(has_fault(&f, "/simulations/0/colliders", "belongs to the mode \"rest_frame\""));
+    arena_destroy(&f.arena);
+    open_fixture(&f);
+    expect(decode_chains(&f, "\"colliders\": \"skin\""), STATUS_INVALID);
+    CHECK(has_fault(&f, "/simulations/0/colliders", "must be \"file\", \"fitted\", \"surface\""));
+    arena_destroy(&f.arena);
+}
+
 TEST(spec, refuses_what_later_versions_bring)
 {
     static const struct {
@@ -431,7 +450,6 @@ TEST(spec, refuses_what_later_versions_bring)
         {"\"preview\": true", "/preview", false},
         {"\"forces\": {\"impulses\": []}", "/forces/impulses", false},
         {"\"fit\": {}", "/simulations/0/fit", true},
-        {"\"colliders\": \"surface\"", "/simulations/0/colliders", true},
         {"\"preset\": \"soft\"", "/simulations/0/preset", true},
     };
 

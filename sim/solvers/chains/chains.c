@@ -92,7 +92,7 @@ static Status chains_build(const PartDesc *asked, Arena *arena, const void **out
     if (fit_rig(&fitted, arena, model, err) || chains_select(desc, arena, model, err) ||
         chains_link(desc, arena, model, err) || chains_resolve_contact(desc, arena, model, err) ||
         chains_pack(desc, arena, model, err) || chains_find_overlaps(desc, arena, model, err) ||
-        list_outputs(desc, arena, model, err))
+        chains_find_probes(desc, arena, model, err) || list_outputs(desc, arena, model, err))
         return err->status;
     *out = model;
     return STATUS_OK;
@@ -183,7 +183,7 @@ static Status allocate_state(const ChainsModel *model, Arena *arena, ChainsState
     if (arena->overflowed)
         return error_set(err, STATUS_NO_MEMORY, "no room for the state of %d chains",
                          model->chain_count);
-    return STATUS_OK;
+    return model->surface ? chains_start_surface(model, longest, arena, state, err) : STATUS_OK;
 }
 
 static Status chains_start(const void *model_, const Pose *pose, Arena *arena, void **out,
@@ -400,7 +400,7 @@ static void touch_block(const ChainsModel *model, ChainsState *state, const Chai
     for (int lane = 0; lane < block->lane_count; lane++) {
         const Chain *chain = &model->chain[block->chain[lane]];
 
-        if (step->out_near >> lane & 1u)
+        if (step->out_near >> lane & 1u || chain->probe)
             chains_step_contact(model, state, chain, step);
         else if (state->has_side[block->chain[lane]])
             forget_sides(model, state, chain);
@@ -435,9 +435,9 @@ static Status step_block(const ChainsModel *model, ChainsState *state, const Cha
     step->slot = block->slot;
     step->has_limit = block->has_limit;
     (is_vrm ? vrm_kernels : rest_kernels)[model->simd](step);
-    if (!is_vrm && block->slot_count)
+    if (!is_vrm && (block->slot_count || model->surface))
         touch_block(model, state, block, step);
-    if (step->out_finite && !step->out_near)
+    if (step->out_finite && !step->out_near && !model->surface)
         return STATUS_OK;
     for (int lane = 0; lane < block->lane_count; lane++) {
         const Chain *chain = &model->chain[block->chain[lane]];
@@ -464,12 +464,15 @@ static Status chains_step(const void *model_, void *state_, const StepInput *inp
     state->now = 1 - state->now;
     state->steps++;
     place_colliders(model, state, input, rebase);
+    if (model->surface)
+        surface_pose(model->surface, input->now, state->origin, model->simd, &state->surface);
     for (int b = 0; b < model->block_count; b++) {
         const ChainsBlock *block = &model->block[b];
         BlockStep step = {.frame = state->frame_row,
                           .shift = rebase,
                           .shape = state->shape[1],
                           .travel = state->travel,
+                          .pose = input->now,
                           .h = model->h,
                           .push = vec3_scale(wind, push),
                           .is_parent_rest = model->rest == CHAINS_REST_PARENT};

@@ -507,6 +507,32 @@ static void share_contacts(Walker *w)
     }
 }
 
+/* Where the chain's bones were a step ago, hung on where it is now. */
+static void lay_bones(const Walker *w)
+{
+    Vec3 head0 = w->root0, head = w->now->origin;
+
+    for (int i = 0; i < w->chain->segment_count; i++) {
+        Vec3 tail0 = carried_point(w->step, vecrow_get(&w->step->before[i].point, w->chain->lane),
+                                   w->chain->lane);
+        float length = w->step->rest_row[i].length[w->chain->lane] * w->now->scale;
+        Vec3 tail = hold_length(head, vec3_add(head, vec3_sub(tail0, head0)), length,
+                                vec3(0.0f, -1.0f, 0.0f));
+
+        w->state->bone[i] = (ChainsBone){.head = head, .tail = tail, .length = length};
+        head0 = tail0;
+        head = tail;
+    }
+    chains_keep_begin(w->model, w->state, w->chain, w->step->pose);
+}
+
+static void keep_all(const Walker *w)
+{
+    chains_keep_all(w->model, w->state, w->chain, w->step->pose);
+    for (int i = 0; i < w->chain->segment_count; i++)
+        w->joint[i].tail = w->state->bone[i].tail;
+}
+
 static void walk_positions(Walker *w)
 {
     Near near[MAX_NEAR];
@@ -523,6 +549,8 @@ static void walk_positions(Walker *w)
         head = w->now->origin;
         w->rotation = rotation;
     }
+    if (w->chain->probe)
+        lay_bones(w);
     for (int i = 0; i < w->chain->segment_count; i++) {
         ChainsJoint *joint = &w->joint[i];
         Vec3 shared = joint->tail;
@@ -533,11 +561,16 @@ static void walk_positions(Walker *w)
             joint->tail = hold_length(head, shared, joint->length, joint->rest);
         if (is_contact_solved(w))
             resolve(w, i, head, near, count);
+        if (w->chain->probe)
+            joint->tail =
+                chains_keep_segment(w->model, w->state, w->chain, w->step->pose, i, joint->tail);
         finish_rotation(w, i, head);
         remember(w, i, head, near, count);
         head0 = joint->old;
         head = joint->tail;
     }
+    if (w->chain->probe)
+        keep_all(w);
 }
 
 /* Velocities after contact. Above the first touch a joint has what it moved; from there down the

@@ -22,6 +22,7 @@ typedef struct BlockStep {
     const Shape *shape;
     const float *travel; /* how far each shape moves in this step */
     float h;
+    const Pose *pose;
     Vec3 push; /* h times what pushes everything (wind), m/s */
     bool is_parent_rest;
     bool has_limit;

@@ -10,6 +10,7 @@
 #include "core/collide.h"
 #include "core/fit.h"
 #include "core/solver.h"
+#include "core/surface.h"
 #include "math/rows.h"
 
 #include <stdalign.h>
@@ -63,9 +64,28 @@ typedef struct Chain {
     float angle_limit; /* radians, NaN none */
     float inertia_scale;
     float teleport_distance;
-    float length;        /* of all segments, scale 1 */
+    const int *probe; /* first of each segment's probes, all of them at the end (segment_count + 1);
+                         NULL: the chain does not meet the surface */
+    float length;     /* of all segments, scale 1 */
     float bend0, chord0; /* at rest: sum of joint angles, root to tip */
 } Chain;
+
+/* What moves a probe: a segment of its chain, or a node that no chain moves. */
+typedef struct ChainsPull {
+    int segment; /* -1: the node */
+    int node;
+    float weight;
+    Vec3 local; /* the probe in the space of the segment's head or the node, at rest */
+} ChainsPull;
+
+/* A place of a chain that is kept off the surface: a vertex of its hair, skinned as it is drawn, or
+ * a place on a segment with the segment's radius. */
+typedef struct ChainsProbe {
+    int segment;      /* that is turned where the probe is too deep */
+    int first, count; /* of the model's pulls */
+    float radius;     /* scale 1 */
+    float depth0;     /* that it may lie inside: as authored, scale 1 */
+} ChainsProbe;
 
 /* One segment of 16 chains, rest_frame. */
 typedef struct RestRow {
@@ -144,6 +164,10 @@ typedef struct ChainsModel {
     RestRow *rest_row; /* (row_count) or NULL */
     VrmRow *vrm_row;   /* (row_count) or NULL */
     ChainsCollider *collider;
+    const Surface *surface; /* NULL: not asked for */
+    int probe_count;
+    const ChainsProbe *probe; /* chain by chain, segment by segment (probe_count) */
+    const ChainsPull *pull;
     bool *is_driven;
     const char **chain_key;
     PartSegment *segment;
@@ -175,6 +199,7 @@ typedef struct ChainFrame {
 typedef struct ChainsTotals {
     double bend_peak, bend_settled, chord_peak; /* rad, rad, fraction */
     float depth;                                /* metres */
+    float surface_depth;                        /* of a probe beyond rest, metres */
     long contacts;                              /* segments met by a collider, over all steps */
     bool has_settled;
 } ChainsTotals;
@@ -194,6 +219,9 @@ typedef struct ChainsState {
     CarryRow *carry_row;       /* scratch: how they are carried */
     float *travel;             /* scratch: how far each collider moves (collider_count) */
     struct ChainsJoint *joint; /* scratch of a step with contact (longest chain) */
+    SurfaceState surface;      /* with a surface: at the end of the last step */
+    struct ChainsBone *bone;   /* scratch of a step with a surface (longest chain) */
+    struct ChainsLook *look;   /* scratch of the same (probe_count) */
 } ChainsState;
 
 /* build.c and its parts */
@@ -208,6 +236,9 @@ Status chains_link(const PartDesc *desc, Arena *arena, ChainsModel *model, Error
 Status chains_pack(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 /* Where contact begins: beyond the authored shape. After packing. */
 Status chains_find_overlaps(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
+
+/* The surface and what is kept off it, where the job asks for it. After packing. */
+Status chains_find_probes(const PartDesc *desc, Arena *arena, ChainsModel *model, Error *err);
 
 /* frame.c: places in the scene */
 World chains_node_world(const ChainsModel *model, const ChainsState *state, const Pose *pose,
@@ -234,6 +265,24 @@ static inline size_t chains_side_index(const ChainsBlock *block, int row, int sl
  * the step's results are replaced. */
 void chains_step_contact(const ChainsModel *model, ChainsState *state, const Chain *chain,
                          const struct BlockStep *step);
+
+/* keep_off.c: turn a chain's segments until its probes are out of the surface. */
+typedef struct ChainsBone {
+    Vec3 head, tail; /* relative to the origin */
+    float length;
+    Quat rotation; /* of the head, world */
+} ChainsBone;
+/* `state->bone` has heads, tails and lengths of the last step, from the new origin. */
+void chains_keep_begin(const ChainsModel *model, ChainsState *state, const Chain *chain,
+                       const Pose *pose);
+/* The segment's tail, which is at `tail` after everything else, out of the surface. */
+Vec3 chains_keep_segment(const ChainsModel *model, ChainsState *state, const Chain *chain,
+                         const Pose *pose, int segment, Vec3 tail);
+/* All of the chain, whose tails are then in `state->bone`. */
+void chains_keep_all(const ChainsModel *model, ChainsState *state, const Chain *chain,
+                     const Pose *pose);
+Status chains_start_surface(const ChainsModel *model, int longest, Arena *arena, ChainsState *state,
+                            Error *err);
 
 void chains_pose(const void *model_, const void *state_, float t, Pose *pose);
 void chains_sample(const void *model_, void *state_, const Pose *pose, bool is_settling);

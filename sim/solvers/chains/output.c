@@ -118,7 +118,8 @@ void chains_sample(const void *model_, void *state_, const Pose *pose, bool is_s
         sample_chain(model, &model->chain[i], pose, is_settling, &state->total[i]);
 }
 
-static void report(MeasureSink *out, const char *target, const ChainsTotals *total)
+static void report(const ChainsModel *model, MeasureSink *out, const char *target,
+                   const ChainsTotals *total)
 {
     measure_row(out, "bend.excess_peak", target, total->bend_peak, "rad");
     if (total->has_settled)
@@ -128,6 +129,8 @@ static void report(MeasureSink *out, const char *target, const ChainsTotals *tot
     measure_row(out, "chord.shortening_peak", target, total->chord_peak, "1");
     measure_row(out, "penetration.max", target, (double)total->depth, "m");
     measure_row(out, "contact.count", target, (double)total->contacts, "1");
+    if (model->surface)
+        measure_row(out, "surface.depth", target, (double)total->surface_depth, "m");
 }
 
 static void report_fit(MeasureSink *out, const Fit *fit)
@@ -159,20 +162,22 @@ void chains_measure(const void *model_, const void *state_, MeasureSink *out)
     for (int i = 0; i < model->chain_count; i++) {
         const ChainsTotals *total = &state->total[i];
 
-        report(out, model->chain_key[i], total);
+        report(model, out, model->chain_key[i], total);
         if (all.bend_peak < total->bend_peak)
             all.bend_peak = total->bend_peak;
         if (all.chord_peak < total->chord_peak)
             all.chord_peak = total->chord_peak;
         if (all.depth < total->depth)
             all.depth = total->depth;
+        if (all.surface_depth < total->surface_depth)
+            all.surface_depth = total->surface_depth;
         if (total->has_settled && fabs(all.bend_settled) <= fabs(total->bend_settled))
             all.bend_settled = total->bend_settled;
         all.has_settled |= total->has_settled;
         all.contacts += total->contacts;
     }
     if (model->chain_count)
-        report(out, "*", &all);
+        report(model, out, "*", &all);
     if (model->fit)
         report_fit(out, model->fit);
 }
