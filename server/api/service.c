@@ -200,7 +200,8 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     write_store(app, out);
     if (write_notify(app, out, err))
         return err->status;
-    write_gauge(out, "uptime_seconds", "Since the start.", (time_steady_ns() - app->started_ns) / 1000000000);
+    write_gauge(out, "uptime_seconds", "Since the start.",
+                (time_steady_ns() - app->started_ns) / 1000000000);
     return STATUS_OK;
 }
 
