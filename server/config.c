@@ -103,6 +103,8 @@ static const Option option[] = {
      FIELD(job_heartbeat_ms), 10000, 20, 3600000, "between heartbeats of running jobs"},
     {"--sweep-ms", "BAKEHOUSE_SWEEP_MS", "N", OPTION_NUMBER, FIELD(sweep_ms), 30000, 20, 3600000,
      "between looks for jobs whose runner is gone"},
+    {"--prune-ms", "BAKEHOUSE_PRUNE_MS", "N", OPTION_NUMBER, FIELD(prune_ms), 3600000, 20, 86400000,
+     "between looks for what is older than it is kept"},
     {"--stale-ms", "BAKEHOUSE_STALE_MS", "N", OPTION_NUMBER, FIELD(stale_ms), 60000, 50, 86400000,
      "age of a heartbeat at which a runner counts as gone"},
     {"--stall-ms", "BAKEHOUSE_STALL_MS", "N", OPTION_NUMBER, FIELD(stall_ms), 300000, 50, 86400000,

@@ -62,6 +62,7 @@ typedef struct Config {
     int64_t heartbeat_ms;     /* of live connections */
     int64_t job_heartbeat_ms; /* of running jobs in the store */
     int64_t sweep_ms;         /* look for jobs whose runner is gone */
+    int64_t prune_ms;         /* look for what is older than it is kept */
     int64_t stale_ms;         /* age of a job's heartbeat at which it counts as gone */
     int64_t stall_ms;         /* without a finished sub-step: the job is stopped */
     int64_t stall_grace_ms;   /* ... and then failed, its slot counted lost */

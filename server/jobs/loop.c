@@ -506,7 +506,7 @@ static void keep_house(Loop *loop, int64_t now)
     // a full chunk means that there is more
     if (!atomic_load(&loop->is_pruning) && loop->prune.count >= RETENTION_CHUNK)
         loop->pruned_ns = 0;
-    if (is_due(&loop->pruned_ns, now, HOUR_MS))
+    if (is_due(&loop->pruned_ns, now, config->prune_ms))
         submit_own(
             loop, &loop->prune,
             &(Command){.kind = COMMAND_PRUNE, .retention = retention_now(loop), .is_lazy = true},

@@ -347,7 +347,8 @@ class Clock(Faulty):
         receiver = Receiver()
         self.addCleanup(receiver.close)
         receiver.script = [503] * 2
-        server = self.serve("--sweep-ms", "100", "--job-heartbeat-ms", "100", "--keep-days", "1",
+        server = self.serve("--sweep-ms", "100", "--job-heartbeat-ms", "60000", "--keep-days", "1",
+                            "--prune-ms", "100",
                             "--notify-secret-file", secret.name, "--notify-allow", "127.0.0.1",
                             "--notify-retry-ms", "300")
         model = server.upload()
