@@ -482,7 +482,7 @@ static void check_shot(Shot *shot, const char *clip, int fps, bool is_thorough)
     CHECK(plain.vertex > 0.005);
     CHECK(surface.vertex <= 0.002);
     CHECK(fitted.link.outside <= 5e-5);
-    CHECK(fitted.link.inside <= 5e-4);
+    CHECK(fitted.link.inside <= 1e-3);
 }
 
 /* The trajectory is one at every output rate: a few looks at two shots do; with many law cases it
@@ -502,4 +502,44 @@ TEST(chains_surface, keeps_a_real_ponytail_out_of_its_body_and_of_fitted_collide
     for (int i = 0; i < 6 && test_law_cases() > 100; i++)
         check_shot(&shot, clip[i / 2], i % 2 ? 120 : 30, true);
     shot_close(&shot);
+}
+
+/* After a head turn the ponytail lies on the neck and is still: the bar is 0.001 mm in 1/30 s. */
+TEST(chains_surface, settles_on_a_real_neck)
+{
+    Reading reading = reading_open();
+    Arena arena = test_arena((size_t)1 << 29);
+    static const int ponytail;
+    SimulationSpec simulation = {.kind = SIMULATION_CHAINS,
+                                 .is_enabled = true,
+                                 .rate = 120,
+                                 .has_surface = true,
+                                 .chains = chains_spec_default()};
+    BakeSpec spec = bake_spec_default();
+    BakeOptions options = {.simd = simd_level_best()};
+    BakeEvent event = {0};
+    const BakeModel *model;
+    BakeState *state;
+    Measures measures;
+
+    CHECK_INT(reading_file(&reading, "vrm/mh_ponytail_avatar.vrm"), ==, STATUS_OK);
+    simulation.chains.target = &ponytail;
+    simulation.chains.target_count = 1;
+    spec.motion.kind = MOTION_HEAD_TURN;
+    spec.time.end = 0.75;
+    spec.time.warm_up = 0.0;
+    spec.time.settle = 6.0;
+    spec.simulation = &simulation;
+    spec.simulation_count = 1;
+    CHECK_INT(bake_build(reading.rig, &spec, &options, &arena, &model, &reading.err), ==,
+              STATUS_OK);
+    CHECK_INT(bake_start(model, &arena, &state, &reading.err), ==, STATUS_OK);
+    while (event.kind != BAKE_DONE)
+        CHECK_INT(bake_advance(model, state, &event, &reading.err), ==, STATUS_OK);
+    CHECK_INT(bake_measure(model, state, &arena, &measures, &reading.err), ==, STATUS_OK);
+    CHECK(measures_find(&measures, "contact.count", 0, "*")->value > 10.0);
+    CHECK(measures_find(&measures, "settle.speed", 0, "*")->value < 3e-5);
+    CHECK_NEAR(measures_find(&measures, "surface.depth", 0, "*")->value, 0.0, 1e-4);
+    arena_destroy(&arena);
+    reading_close(&reading);
 }

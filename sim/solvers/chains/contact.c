@@ -27,6 +27,8 @@ static const float TOLERANCE = 4e-6f;
  * round collider goes with the square root of its head's height above it, so that heads held
  * exactly on the surface would turn rounding into stutter. */
 static const float HEAD_SLACK = 2e-4f;
+/* Of a segment's length: what is turned by less is only rounded. */
+static const float TURN_SLACK = 2e-6f;
 
 typedef struct ChainsJoint {
     Vec3 old;   /* where the tail was after the last step, from the new origin */
@@ -526,11 +528,26 @@ static void lay_bones(const Walker *w)
     chains_keep_begin(w->model, w->state, w->chain, w->step->pose);
 }
 
+/* The sweeps over the whole chain. What a segment is carried along by those above it is no push:
+ * its free step is carried along too. */
 static void keep_all(const Walker *w)
 {
+    Vec3 head0 = w->now->origin;
+
     chains_keep_all(w->model, w->state, w->chain, w->step->pose);
-    for (int i = 0; i < w->chain->segment_count; i++)
-        w->joint[i].tail = w->state->bone[i].tail;
+    for (int i = 0; i < w->chain->segment_count; i++) {
+        ChainsJoint *joint = &w->joint[i];
+        const ChainsBone *bone = &w->state->bone[i];
+        Vec3 push = vec3_sub(joint->tail, joint->free);
+        Vec3 turned = vec3_sub(vec3_sub(bone->tail, bone->head), vec3_sub(joint->tail, head0));
+
+        // rounding is no turn
+        if (vec3_length(turned) > TURN_SLACK * joint->length)
+            push = vec3_add(push, turned);
+        head0 = joint->tail;
+        joint->tail = bone->tail;
+        joint->free = vec3_sub(bone->tail, push);
+    }
 }
 
 static void walk_positions(Walker *w)

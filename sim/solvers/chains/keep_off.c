@@ -10,7 +10,7 @@
  */
 #include "solvers/chains/model.h"
 
-enum { SWEEPS = 6, TURNS = 3 /* of a segment in a sweep */ };
+enum { SWEEPS = 6, TURNS = 3 /* of a segment in a sweep */, CLUSTER = 8 /* probes */ };
 
 static const float REACH = 0.025f;     /* of the character's height: the band that is looked at */
 static const float TOLERANCE = 2e-5f;  /* of the height: what is less deep is out */
@@ -21,7 +21,6 @@ typedef struct ChainsLook {
     Vec3 place;
     float gap; /* to the surface there, less what is allowed; never nearer than this within a
                   sphere of as much about `place` */
-    bool has_looked;
 } ChainsLook;
 
 typedef struct Keeper {
@@ -95,12 +94,12 @@ static float look_at(const Keeper *k, int index, Vec3 *out_normal)
     float gap = look->gap - vec3_length(vec3_sub(place, look->place));
 
     // what was far and has not moved as far is still out
-    if (look->has_looked && gap >= 0.0f)
+    if (gap >= 0.0f)
         return gap;
     SurfacePoint nearest =
         surface_nearest(k->model->surface, &k->state->surface, place, k->reach + radius);
     gap = nearest.distance - radius + probe->depth0 * k->frame->scale;
-    *look = (ChainsLook){place, gap, true};
+    *look = (ChainsLook){place, gap};
     *out_normal = nearest.normal;
     return gap;
 }
@@ -209,14 +208,43 @@ static Keeper open_keeper(const ChainsModel *model, ChainsState *state, const Ch
                     .tolerance = TOLERANCE * height};
 }
 
+/* One look for a few probes that lie near one another: where their middle is far enough from the
+ * surface, none of them needs a look of its own. */
+static void look_at_cluster(const Keeper *k, int first, int count)
+{
+    ChainsLook *look = &k->state->look[first];
+    const ChainsProbe *probe = &k->model->probe[first];
+    float scale = k->frame->scale, size = 0.0f;
+    Vec3 middle = {0.0f, 0.0f, 0.0f};
+
+    for (int i = 0; i < count; i++) {
+        look[i].place = place_of(k, &probe[i]);
+        middle = vec3_add_scaled(middle, look[i].place, 1.0f / (float)count);
+    }
+    for (int i = 0; i < count; i++) {
+        float away = vec3_length(vec3_sub(look[i].place, middle)) + probe[i].radius * scale;
+        size = away > size ? away : size;
+    }
+    SurfacePoint nearest =
+        surface_nearest(k->model->surface, &k->state->surface, middle, k->reach + size);
+    for (int i = 0; i < count; i++) {
+        look[i].gap = nearest.distance - vec3_length(vec3_sub(look[i].place, middle)) +
+                      (probe[i].depth0 - probe[i].radius) * scale;
+    }
+}
+
 void chains_keep_begin(const ChainsModel *model, ChainsState *state, const Chain *chain,
                        const Pose *pose)
 {
     const Keeper k = open_keeper(model, state, chain, pose);
 
-    for (int i = chain->probe[0]; i < chain->probe[chain->segment_count]; i++)
-        state->look[i].has_looked = false;
     turn_heads(&k, 0);
+    for (int i = 0; i < chain->segment_count; i++)
+        for (int first = chain->probe[i]; first < chain->probe[i + 1]; first += CLUSTER) {
+            int left = chain->probe[i + 1] - first;
+
+            look_at_cluster(&k, first, left < CLUSTER ? left : CLUSTER);
+        }
 }
 
 Vec3 chains_keep_segment(const ChainsModel *model, ChainsState *state, const Chain *chain,
@@ -240,7 +268,7 @@ void chains_keep_all(const ChainsModel *model, ChainsState *state, const Chain *
     for (int i = 0; i < SWEEPS && has_turned; i++) {
         has_turned = false;
         for (int j = 0; j < chain->segment_count; j++)
-            has_turned |= free_segment(&k, j, k.tolerance);
+            has_turned |= free_segment(&k, j, i ? k.tolerance : 0.0f);
     }
     float depth = has_turned ? measure_depth(&k) : 0.0f;
     total->surface_depth = total->surface_depth > depth ? total->surface_depth : depth;
