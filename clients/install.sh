@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that a task needs and that are missing; says nothing when all are
 # there. The one list of them, for clients/demo.sh, tests/run.sh and Dockerfile.
 #
-#     sh clients/install.sh build|run|health|demo|test|bench|image|contract ...
+#     sh clients/install.sh build|run|health|demo|test|bench|exports|image|contract ...
 #     sh clients/install.sh --list build ...            only print the packages
 set -eu
 
@@ -20,6 +20,9 @@ packages() {
     test) echo clang libclang-rt-14-dev llvm clang-format clang-tidy cppcheck libcmocka-dev curl jq python3 binutils ;;
     # npm may have come with node from elsewhere
     bench) command -v npm >/dev/null || echo nodejs npm ;;
+    exports)
+        command -v npm >/dev/null || echo nodejs npm
+        echo python3 python3-venv blender python3-numpy ;;
     image) echo debootstrap ;;
     # installs the tool of tests/contract
     contract) python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv ;;

@@ -3,7 +3,8 @@
 #
 #     sh tests/run.sh          what a change must pass: gcc, clang with sanitizers, api, lint
 #     sh tests/run.sh --all    adds tsan, optimised builds, thousands of clients, analyzer, fuzzing,
-#                              10,000 law cases, the contract by schemathesis, the Dockerfile, benches
+#                              10,000 law cases, the contract by schemathesis, the Dockerfile,
+#                              exports in other programs, benches
 #     sh tests/run.sh --soak [HOURS]   only this: everything at once for 8 hours, and whether memory
 #                              and descriptors stay flat (tests/soak/soak.py)
 #
@@ -197,6 +198,8 @@ if [ $all = yes ]; then
         [ -x "$target" ] && [ -f "$target" ] || continue
         step "$(basename "$target")" sh tests/fuzz/run.sh "$target" 60
     done
+    step exports sh tests/exports/run.sh build/release/bakehouse
+    [ -f $logs/exports.log ] && cat $logs/exports.log
     step bench sh tests/bench/run.sh
     [ -f $logs/bench.log ] && cat $logs/bench.log
 fi

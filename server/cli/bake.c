@@ -114,7 +114,8 @@ static const CliOption options[] = {
      "(frames as text, exact), .glb or .vrm (the model with its baked animation), .usda\n"
      "(all meshes and the skeleton), .pc2 or .mdd (points of one mesh), .png (a sheet of\n"
      "pictures), .csv (the measures), .joints.csv (transforms); - is NDJSON on standard\n"
-     "output. Without \"output\" in the job, .usda .pc2 .mdd bake exact positions"},
+     "output. Where the job does not say, .usda .pc2 .mdd bake exact positions and\n"
+     ".glb .vrm morph weights"},
     {"--reduce", NULL, "ERROR",
      "of .glb and .vrm: leave out keys where what lies between is off by no more (metres\n"
      "of a joint's place, radians of its rotation; 0 to 0.1, default 0: every frame)"},

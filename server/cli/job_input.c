@@ -241,8 +241,13 @@ static Status apply_wishes(const CliJobWishes *wishes, CliJob *job, Error *err)
     if (wishes->is_exact && !edit_has(document, "output.precision") &&
         edit_set(document, "output.precision", "32", err))
         return err->status;
-    if (wishes->has_positions && !edit_has(document, "output.channels") &&
-        edit_set(document, "output.channels", "[\"joints\",\"segments\",\"positions\"]", err))
+    if (edit_has(document, "output.channels") || !(wishes->has_positions || wishes->has_weights))
+        return STATUS_OK;
+    char channels[64];
+    (void)snprintf(channels, sizeof channels, "[\"joints\",\"segments\"%s%s]",
+                   wishes->has_positions ? ",\"positions\"" : "",
+                   wishes->has_weights ? ",\"weights\"" : "");
+    if (edit_set(document, "output.channels", channels, err))
         return err->status;
     return STATUS_OK;
 }
@@ -261,7 +266,7 @@ static Status check_springs(const CliJob *job, Error *err)
         return STATUS_OK;
     return error_set(err, STATUS_INVALID,
                      "%s has no spring chains to simulate%s: define one, like --set "
-                     "simulations.0.define.0='{\"name\": \"tail\", \"root\": \"NODE\"}' with the "
+                     "simulations.0.define='[{\"name\": \"tail\", \"root\": \"NODE\"}]' with the "
                      "node that moves first (`bakehouse inspect` lists the nodes)",
                      job->model.path,
                      rig->spring_count ? " (its own are refused, `bakehouse inspect` says why)"

@@ -24,6 +24,7 @@ extern const CliOption cli_job_options[];
 typedef struct CliJobWishes {
     bool is_exact;           /* positions in 32 bits */
     bool has_positions;      /* the channel positions beside the others */
+    bool has_weights;        /* the channel weights beside the others */
     bool is_motion_optional; /* no motion: head_turn; else it must be named without a job file */
 } CliJobWishes;
 

@@ -191,6 +191,9 @@ CliJobWishes output_wishes(const CliArguments *arguments)
         ExportFormat format = export_of(path);
         if (format != EXPORT_FORMAT_COUNT && export_needs_positions(format))
             wishes.has_positions = wishes.is_exact = true;
+        // an animation of the model has its morphs too
+        if (format == EXPORT_GLB || format == EXPORT_VRM)
+            wishes.has_weights = true;
         if (output_is_standard(path) || cli_has_extension(path, "ndjson"))
             wishes.is_exact = true;
     }

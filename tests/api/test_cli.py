@@ -7,6 +7,7 @@ BAKEHOUSE names the binary under test (build/dev/bakehouse).
 import json
 import os
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -341,11 +342,12 @@ class CommandLine(unittest.TestCase):
         gltf.write_text(json.dumps(document))
         error = run("bake", gltf, "--procedural", "head_turn", expect=1).stderr
         self.assertIn("no spring chains", error)
-        self.assertIn("--set simulations.0.define.0=", error)
+        # the advice, taken to the letter
+        advice = re.search(r"--set (\S+)='(.*?)'", error)
         root = next(n["key"] for n in json.loads(run("inspect", gltf).stdout)["nodes"]
                     if n["key"].lower().startswith("ponytail"))
         run("bake", gltf, "--procedural", "swing", "--set",
-            "simulations.0.define=" + json.dumps([{"name": "tail", "root": root}]))
+            advice[1] + "=" + advice[2].replace("NODE", root))
 
 
 class Schema(unittest.TestCase):
