@@ -69,8 +69,9 @@ static Status open_parts(App *app, Error *err)
     hub_init(&app->hub, &app->pace, last_event);
     callers_init(&app->callers, app->config->idle_ms);
     app->has_parts = true;
-    if (rigs_open(app, &app->rigs, err) || notify_open(app, &app->notify, err) ||
-        loop_open(app, &app->loop, err) || server_open(app, &app->server, err))
+    if (rigs_open(app, &app->rigs, err) || plans_open(&app->plans, err) ||
+        notify_open(app, &app->notify, err) || loop_open(app, &app->loop, err) ||
+        server_open(app, &app->server, err))
         return err->status;
     loop_wake(app->loop);
     return STATUS_OK;
@@ -134,6 +135,7 @@ void app_close(App *app)
     loop_close(app->loop);
     notify_close(app->notify);
     app->notify = NULL;
+    plans_close(app->plans);
     rigs_close(app->rigs);
     store_close(app->store);
     if (app->has_parts) {

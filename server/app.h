@@ -11,6 +11,7 @@
 #include "server/jobs/hub.h"
 #include "server/jobs/loop.h"
 #include "server/jobs/notify.h"
+#include "server/jobs/plans.h"
 #include "server/jobs/rigs.h"
 #include "server/jobs/segment.h"
 #include "server/store/store.h"
@@ -53,6 +54,7 @@ struct App {
     Hub hub;
     Segments segments;
     Rigs *rigs;
+    Plans *plans;
     Notify *notify;
     Loop *loop;
     Callers callers;

@@ -28,6 +28,12 @@ static Status open_submission(App *app, const Request *request, Response *respon
     return err->status;
 }
 
+/* A copy that lives as long as the request. */
+static const char *keep(Request *request, const char *text)
+{
+    return arena_text(&request->arena, text, text ? strlen(text) : 0);
+}
+
 /* What the bake would be, found by building it: whatever its tables refuse is refused now. */
 static Status plan(App *app, const Submission *submission, Faults *faults, Arena *arena,
                    RunPlan *out, Error *err)
@@ -61,6 +67,7 @@ static void write_plan(Response *response, const JobSpec *spec, const RunPlan *p
     json_end_object(&json);
 }
 
+/* The tags as rows and, returned, as JSON. */
 static const char *write_tags(Request *request, const JobSpec *spec, JobTagRow *out, Error *err)
 {
     Text text = text_open(1 << 20, err);
@@ -69,12 +76,12 @@ static const char *write_tags(Request *request, const JobSpec *spec, JobTagRow *
     json_begin_object(&json, NULL);
     for (int i = 0; i < spec->tag_count; i++) {
         json_write_text(&json, spec->tag[i].key, spec->tag[i].value);
-        out[i] = (JobTagRow){spec->tag[i].key, spec->tag[i].value};
+        out[i] = (JobTagRow){keep(request, spec->tag[i].key), keep(request, spec->tag[i].value)};
     }
     json_end_object(&json);
-    const char *copy = arena_text(&request->arena, text_string(&text), text_length(&text));
+    const char *copy = keep(request, text_string(&text));
     text_close(&text);
-    return copy ? copy : "{}";
+    return copy;
 }
 
 static const char *idempotency_key(const Request *request)
@@ -84,51 +91,63 @@ static const char *idempotency_key(const Request *request)
     return key ? key : "";
 }
 
-/* The row, durable before this returns. */
-static Status insert_job(App *app, Request *request, const JobSpec *spec, const char *used,
-                         Command *command, Error *err)
+/* Who is told of the end. */
+static JobNotify make_notify(Request *request, const JobSpec *spec)
 {
-    JobTagRow tag[JOB_TAGS_MAX];
-    char hash[SHA256_HEX_SIZE];
     NotifyUrl url;
-    Bytes body = body_of(request);
 
+    if (!spec->notify_url || notify_url_parse(spec->notify_url, &url))
+        return (JobNotify){0};
+    return (JobNotify){.url = keep(request, spec->notify_url),
+                       .place = keep(request, url.place),
+                       .ends = keep(request, spec->notify_ends)};
+}
+
+/* The row goes to the store; all of it is kept by the request. */
+static Status insert_job(App *app, Request *request, const JobSpec *spec, const char *used,
+                         Error *err)
+{
+    Bytes body = body_of(request);
+    Command *command = &request->command;
+    Job *job = arena_array(&request->arena, Job, 1);
+    JobTagRow *tag = arena_array(&request->arena, JobTagRow, JOB_TAGS_MAX);
+    char *hash = arena_array(&request->arena, char, SHA256_HEX_SIZE);
+
+    if (!job || !tag || !hash)
+        return error_set(err, STATUS_NO_MEMORY, "no room for the job");
     sha256_of(body, hash);
-    Job job = {.id = command->id,
-               .name = spec->name,
-               .model = spec->model_id,
-               .animation = spec->animation_id ? spec->animation_id : "",
-               .key = spec->key,
-               .body = arena_text(&request->arena, body.data, body.size),
-               .canonical = spec->canonical,
-               .used = used,
-               .tags = write_tags(request, spec, tag, err),
-               .priority = spec->priority,
-               .is_kept = spec->is_kept,
-               .frame_count = spec->frame_count,
-               .created = time_now_ms(),
-               .passed = -1,
-               .reason = "",
-               .idempotency_key = idempotency_key(request),
-               .owner = request->bearer.name,
-               .body_sha256 = hash};
-    if (spec->notify_url && !notify_url_parse(spec->notify_url, &url))
-        job.notify =
-            (JobNotify){.url = spec->notify_url, .place = url.place, .ends = spec->notify_ends};
-    if (!job.body)
+    *job = (Job){.id = command->id,
+                 .name = keep(request, spec->name),
+                 .model = keep(request, spec->model_id),
+                 .animation = keep(request, spec->animation_id ? spec->animation_id : ""),
+                 .key = keep(request, spec->key),
+                 .body = arena_text(&request->arena, body.data, body.size),
+                 .canonical = keep(request, spec->canonical),
+                 .used = keep(request, used),
+                 .tags = write_tags(request, spec, tag, err),
+                 .priority = spec->priority,
+                 .is_kept = spec->is_kept,
+                 .frame_count = spec->frame_count,
+                 .created = time_now_ms(),
+                 .passed = -1,
+                 .reason = "",
+                 .idempotency_key = idempotency_key(request),
+                 .owner = request->bearer.name,
+                 .notify = make_notify(request, spec),
+                 .body_sha256 = hash};
+    *command = (Command){.kind = COMMAND_INSERT_JOB,
+                         .job = job,
+                         .tag = tag,
+                         .tag_count = spec->tag_count,
+                         .use_cache = spec->use_cache,
+                         .max_queued = (int)app->config->max_queued,
+                         .owner_queued = (int)request->bearer.limits.queued};
+    if (request->arena.overflowed)
         return error_set(err, STATUS_NO_MEMORY, "no room for the job");
     if (err->status || id_create("j_", command->id, err))
         return err->status;
-    command->kind = COMMAND_INSERT_JOB;
-    command->job = &job;
-    command->tag = tag;
-    command->tag_count = spec->tag_count;
-    command->use_cache = spec->use_cache;
-    command->max_queued = (int)app->config->max_queued;
-    command->owner_queued = (int)request->bearer.limits.queued;
-    if (store_execute(app->store, command, err) == STATUS_LIMIT)
-        request->response.problem = PROBLEM_BUSY;
-    return err->status;
+    request_submit(request);
+    return STATUS_OK;
 }
 
 static Status answer_job(App *app, Request *request, const char *id, int code, Error *err)
@@ -184,32 +203,68 @@ static Status read_validate(const Request *request, bool *out, Error *err)
     return STATUS_OK;
 }
 
-static Status submit(App *app, Request *request, Response *response, Faults *faults,
-                     const Submission *submission, Error *err)
+/* Of all that decides whether the bake can be built and its gates are measured. */
+static void hash_plan(const JobSpec *spec, char out[SHA256_HEX_SIZE])
 {
-    bool is_dry = false;
+    uint8_t digest[SHA256_SIZE];
+    Sha256 hash;
+
+    sha256_begin(&hash);
+    sha256_add(&hash, spec->key, strlen(spec->key));
+    for (int i = 0; i < spec->gate_count; i++)
+        sha256_add(&hash, spec->gate[i].name, strlen(spec->gate[i].name) + 1);
+    sha256_end(&hash, digest);
+    sha256_hex(digest, out);
+}
+
+/* A dry run is always built: it says more than is kept of others. */
+static Status submit_dry(App *app, Response *response, Faults *faults, const Submission *submission,
+                         Error *err)
+{
     RunPlan planned = {0};
     Arena arena = {0};
-    Command command = {0};
 
-    if (read_validate(request, &is_dry, err))
-        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
-    if (submission->spec.notify_url)
-        notify_check(app->notify, submission->spec.notify_url, faults);
-    if (!faults_status(faults, err) &&
-        plan(app, submission, faults, &arena, &planned, err) == STATUS_OK) {
-        if (is_dry)
-            write_plan(response, &submission->spec, &planned);
-        else
-            insert_job(app, request, &submission->spec, planned.used, &command, err);
-    }
+    if (!plan(app, submission, faults, &arena, &planned, err))
+        write_plan(response, &submission->spec, &planned);
     arena_destroy(&arena);
-    if (err->status || is_dry)
+    return err->status;
+}
+
+static Status submit(App *app, Request *request, Faults *faults, const Submission *submission,
+                     Error *err)
+{
+    const JobSpec *spec = &submission->spec;
+    char hash[SHA256_HEX_SIZE];
+    RunPlan planned = {0};
+    Arena arena = {0};
+
+    hash_plan(spec, hash);
+    const char *used = plans_find(app->plans, hash, &request->arena);
+    if (!used && !plan(app, submission, faults, &arena, &planned, err)) {
+        used = planned.used;
+        plans_keep(app->plans, hash, used);
+    }
+    if (!err->status)
+        insert_job(app, request, spec, used, err);
+    arena_destroy(&arena);
+    return err->status;
+}
+
+/* The store has answered: the job is durable, or refused. */
+static Status answer_submitted(App *app, Request *request, Error *err)
+{
+    const Command *command = &request->command;
+
+    if (command->err.status) {
+        *err = command->err;
+        if (err->status == STATUS_LIMIT)
+            request->response.problem = PROBLEM_BUSY;
         return err->status;
-    log_event(LOG_INFO, command.is_cached ? "job.cached" : "job.queued",
-              "job=%s model=%s frames=%d", command.id, submission->spec.model_id,
-              submission->spec.frame_count);
-    return answer_job(app, request, command.id, MHD_HTTP_ACCEPTED, err);
+    }
+    log_event(LOG_INFO, command->is_cached ? "job.cached" : "job.queued",
+              "job=%s model=%s frames=%d", command->id, command->job->model,
+              command->job->frame_count);
+    return answer_job(app, request, command->id, MHD_HTTP_ACCEPTED, err);
 }
 
 /* POST /v1/jobs: take a job. 202 with the job, which is durable by then (done at birth when the
@@ -218,6 +273,12 @@ static Status submit(App *app, Request *request, Response *response, Faults *fau
 static Status post_job(App *app, Request *request, Response *response, Error *err)
 {
     Submission submission = {0};
+    bool is_dry = false;
+
+    if (request->has_submitted)
+        return answer_submitted(app, request, err);
+    if (read_validate(request, &is_dry, err))
+        return api_refuse(response, PROBLEM_MALFORMED, err, STATUS_INVALID, "%s", err->message);
     Faults *faults = arena_array(&request->arena, Faults, 1);
     Status status = answer_again(app, request, response, err);
 
@@ -230,8 +291,13 @@ static Status post_job(App *app, Request *request, Response *response, Error *er
     if (!faults)
         return error_set(err, STATUS_NO_MEMORY, "no room for the job");
     *faults = faults_open(&request->arena, JOB_FAULTS_MAX);
-    if (!open_submission(app, request, response, faults, &submission, err))
-        submit(app, request, response, faults, &submission, err);
+    if (!open_submission(app, request, response, faults, &submission, err)) {
+        if (submission.spec.notify_url)
+            notify_check(app->notify, submission.spec.notify_url, faults);
+        if (faults_status(faults, err) == STATUS_OK)
+            (void)(is_dry ? submit_dry(app, response, faults, &submission, err)
+                          : submit(app, request, faults, &submission, err));
+    }
     submission_close(&submission);
     return err->status;
 }

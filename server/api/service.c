@@ -20,14 +20,17 @@ static Status get_health(App *app, Request *request, Response *response, Error *
 static Status get_ready(App *app, Request *request, Response *response, Error *err)
 {
     JobCounts counts;
+    char paused[8];
     LoopGauges loop = loop_gauges(app->loop);
     int64_t space = blobs_free_space(app->blobs);
 
     (void)request;
     if (atomic_load(&app->is_closing))
         return error_set(err, STATUS_CANCELLED, "the server stops");
-    if (store_count_jobs(app->store, &counts, err))
+    // any read will do
+    if (store_find_setting(app->store, "paused", paused, sizeof paused, err))
         return err->status;
+    store_count_jobs(app->store, &counts);
     if (store_gauges(app->store).is_failing)
         return error_set(err, STATUS_IO, "the store cannot be written");
     if (space >= 0 && space < app->config->reserve_disk_mib << 20)
@@ -177,8 +180,7 @@ static Status get_metrics(App *app, Request *request, Response *response, Error 
     JobCounts counts;
 
     (void)request;
-    if (store_count_jobs(app->store, &counts, err))
-        return err->status;
+    store_count_jobs(app->store, &counts);
     response->kind = RESPONSE_TEXT;
     response->type = "text/plain; version=0.0.4";
     text_add(out, "# HELP bakehouse_jobs Jobs by state.\n# TYPE bakehouse_jobs gauge\n");

@@ -432,15 +432,37 @@ static void run_task(Task *task)
     run_handler(request->app, request);
 }
 
-static void finish_task(Task *task)
+/* The last of those that hold the request wakes its connection. */
+static void let_go(Request *request)
 {
-    Request *request = (Request *)((char *)task - offsetof(Request, task));
-
     App *app = request->app;
 
+    if (atomic_fetch_sub(&request->holds, 1) > 1)
+        return;
     // after this the connection's thread may end the request
     MHD_resume_connection(request->connection);
     atomic_fetch_sub(&app->tasks, 1);
+}
+
+static void finish_task(Task *task)
+{
+    let_go((Request *)((char *)task - offsetof(Request, task)));
+}
+
+/* On the store's thread. */
+static void finish_command(Command *command)
+{
+    let_go(command->context);
+}
+
+void request_submit(Request *request)
+{
+    atomic_fetch_add(&request->holds, 1);
+    request->has_submitted = true;
+    request->response.kind = RESPONSE_SLEEPING;
+    request->command.done = finish_command;
+    request->command.context = request;
+    store_submit(request->app->store, &request->command);
 }
 
 /* False when the server stops: nothing may sleep any more. */
@@ -457,6 +479,7 @@ static bool start_task(App *app, Request *request)
                            .run = run_task,
                            .finished = finish_task};
     request->state = REQUEST_RUNNING;
+    atomic_store(&request->holds, 1);
     MHD_suspend_connection(request->connection);
     loop_start_task(app->loop, &request->task);
     return true;

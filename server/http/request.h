@@ -13,6 +13,7 @@
 #include "server/jobs/loop.h"
 #include "server/store/blob.h"
 #include "server/store/ids.h"
+#include "server/store/store.h"
 
 #include <microhttpd.h>
 
@@ -109,6 +110,9 @@ struct Request {
     Error body_err; /* the body writer's own */
     Error text_err; /* the response's */
     Task task;
+    atomic_int holds;   /* a task and a command that still keep the connection asleep */
+    Command command;    /* of request_submit */
+    bool has_submitted; /* and has its answer whenever the handler runs again */
     /* of handlers that wait */
     Waiter waiter;
     int64_t seen_event;
@@ -132,6 +136,11 @@ NODISCARD Status request_query_int(const Request *request, const char *name, int
 int request_query_all(const Request *request, const char *name, const char **out, int capacity);
 /* Does the client prefer this media type: is it named in Accept? */
 bool request_accepts(const Request *request, const char *type);
+
+/* On a task's thread: gives `command` to the store, and no thread waits for it. The handler returns
+ * STATUS_OK; once the store has answered, it is called again on the connection's thread. What the
+ * command points to lives as long as the request. */
+void request_submit(Request *request);
 
 /* A header; texts must live as long as the request. */
 void response_header(Response *response, const char *name, const char *value);

@@ -225,12 +225,10 @@ static int64_t find_result(Store *store, Job *job, char *reason, size_t size, Er
 /* May one more job wait, of all and of its owner? */
 static Status check_queue(Store *store, const Command *command, Error *err)
 {
-    Query all = query_begin(store->writer, QUERY_COUNT_QUEUED);
-
-    if (query_number(&all, err) >= command->max_queued && !err->status)
+    if (waiting_count(&store->waiting) >= command->max_queued)
         return error_set(err, STATUS_LIMIT, "%d jobs wait already", command->max_queued);
-    if (err->status || !command->owner_queued)
-        return err->status;
+    if (!command->owner_queued)
+        return STATUS_OK;
     Query own = query_begin(store->writer, QUERY_COUNT_QUEUED_OF_OWNER);
     query_bind_text(&own, command->job->owner);
     if (query_number(&own, err) >= command->owner_queued && !err->status)
@@ -304,14 +302,18 @@ static Status insert_row(Store *store, const Job *job, int64_t result, Error *er
     return query_run(&query, NULL, err);
 }
 
+/* Behind the job's row. */
 static Status insert_tags(Store *store, const Command *command, Error *err)
 {
+    int64_t seq = sqlite3_last_insert_rowid(store->writer->db);
+
     for (int i = 0; i < command->tag_count; i++) {
         Query query = query_begin(store->writer, QUERY_INSERT_TAG);
 
         query_bind_text(&query, command->job->id);
         query_bind_text(&query, command->tag[i].key);
         query_bind_text(&query, command->tag[i].value);
+        query_bind_int(&query, seq);
         if (query_run(&query, NULL, err))
             return err->status;
     }

@@ -64,7 +64,7 @@ Status delivery_add(Store *store, const char *job_id, JobState state, Error *err
     query_bind_text(&query, job_id);
     bool was_found = query_step(&query, err);
     if (was_found)
-        query_read_job(&query, &arena, &job);
+        store_read_job(store, &query, &arena, &job);
     query_end(&query);
     if (arena.overflowed)
         error_set(err, STATUS_NO_MEMORY, "no room for job %s", job_id);

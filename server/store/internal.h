@@ -6,6 +6,7 @@
 
 #include "server/store/folders.h"
 #include "server/store/query.h"
+#include "server/store/waiting.h"
 
 #include <uv.h>
 
@@ -48,6 +49,8 @@ struct Store {
     bool has_queued;
     bool has_deliveries;
 
+    Waiting waiting;
+
     /* readers: guarded by `pool_mutex` */
     uv_mutex_t pool_mutex;
     Connection *idle;
@@ -74,7 +77,7 @@ Status notify_read(Connection *connection, const char *job_id, Arena *arena, Job
                    Error *err);
 
 /* The row of QUERY_FIND_JOB and its like. */
-void query_read_job(const Query *query, Arena *arena, Job *out);
+void store_read_job(Store *store, const Query *query, Arena *arena, Job *out);
 
 /* A reading connection for one call. */
 Connection *reader_take(Store *store, Error *err);

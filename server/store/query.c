@@ -12,18 +12,20 @@
     "job.heartbeat, job.frame_count, job.frames, job.progress, job.created, job.started, "         \
     "job.finished, job.error_status, job.error, job.passed, job.reason, result.job, "              \
     "result.attempt, result.is_complete, result.size, result.sha256, result.seconds, "             \
-    "result.simulated, job.body_sha256, result.measured, job.owner, CASE job.state WHEN 'queued' " \
-    "THEN "                                                                                        \
-    "(SELECT count(*) FROM "                                                                       \
-    "job AS other WHERE other.state = 'queued' AND (other.priority > job.priority OR "             \
-    "(other.priority = job.priority AND other.seq <= job.seq))) ELSE 0 END"
-#define JOB_TABLES "job LEFT JOIN result ON result.id = job.result"
+    "result.simulated, job.body_sha256, result.measured, job.owner"
+#define JOB_RESULT "LEFT JOIN result ON result.id = job.result"
+#define JOB_TABLES "job " JOB_RESULT
 #define HAS_TAG(key, value)                                                                        \
     "(" key " IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.job = job.id AND tag.key = " key      \
     " AND tag.value = " value "))"
 
+/* The newest row before one, of those in an index. */
+#define SEEK(table, condition)                                                                     \
+    "SELECT seq FROM " table " WHERE " condition "seq < ? ORDER BY seq DESC LIMIT 1"
+
 static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_BEGIN] = "BEGIN IMMEDIATE",
+    [QUERY_BEGIN_READING] = "BEGIN",
     [QUERY_COMMIT] = "COMMIT",
     [QUERY_ROLLBACK] = "ROLLBACK",
     [QUERY_SAVE] = "SAVEPOINT command",
@@ -46,7 +48,7 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
         "is_cached, is_kept, frame_count, frames, progress, created, started, finished, passed, "
         "reason, result, idempotency_key, body_sha256, used, owner) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [QUERY_INSERT_TAG] = "INSERT INTO tag (job, key, value) VALUES (?, ?, ?)",
+    [QUERY_INSERT_TAG] = "INSERT INTO tag (job, key, value, seq) VALUES (?, ?, ?, ?)",
     [QUERY_FIND_RESULT_BY_KEY] =
         "SELECT result.id, result.frames, job.passed, job.reason FROM result JOIN job ON "
         "job.result "
@@ -57,24 +59,20 @@ static const char *const query_sql[QUERY_KIND_COUNT] = {
     [QUERY_FIND_JOB_BY_IDEMPOTENCY] =
         "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES " WHERE job.owner = ? AND "
         "job.idempotency_key = ?",
-    [QUERY_LIST_JOBS] =
-        "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES
-        " WHERE (?1 IS NULL OR job.state = ?1) AND (?2 IS NULL OR job.model = ?2) "
-        "AND (?13 IS NULL OR job.owner = ?13) AND job.seq < ?3 AND " HAS_TAG(
-            "?5",
-            "?6") " AND " HAS_TAG("?7",
-                                  "?8") " AND " HAS_TAG("?9",
-                                                        "?10") " AND " HAS_TAG("?11",
-                                                                               "?12") " ORDER BY "
-                                                                                      "job.seq "
-                                                                                      "DESC LIMIT "
-                                                                                      "?4",
+    [QUERY_SEEK_JOB] = SEEK("job", ""),
+    [QUERY_SEEK_STATE] = SEEK("job INDEXED BY job_by_state", "state = ? AND "),
+    [QUERY_SEEK_MODEL] = SEEK("job INDEXED BY job_by_model", "model = ? AND "),
+    [QUERY_SEEK_OWNER] = SEEK("job INDEXED BY job_by_owner", "owner = ? AND "),
+    [QUERY_SEEK_TAG] = SEEK("tag INDEXED BY tag_by_value", "key = ? AND value = ? AND "),
+    [QUERY_JOB_AT] = "SELECT " JOB_COLUMNS ", '', '', '' FROM " JOB_TABLES " WHERE job.seq = ?",
     [QUERY_COUNT_JOBS] = "SELECT state, count(*) FROM job GROUP BY state",
     [QUERY_COUNT_TAGGED] =
-        "SELECT job.state, job.passed, count(*) FROM tag AS one JOIN job ON job.id = one.job WHERE "
+        "SELECT job.state, job.passed, count(*) FROM tag AS one JOIN job ON job.seq = one.seq "
+        "WHERE "
         "one.key = ?1 AND one.value = ?2 AND " HAS_TAG("?3", "?4") " AND " HAS_TAG(
             "?5", "?6") " AND " HAS_TAG("?7", "?8") " GROUP BY job.state, job.passed",
-    [QUERY_COUNT_QUEUED] = "SELECT count(*) FROM job WHERE state = 'queued'",
+    [QUERY_LIST_WAITING] = "SELECT priority, seq FROM job WHERE state = 'queued' ORDER BY priority "
+                           "DESC, seq",
     [QUERY_COUNT_QUEUED_OF_OWNER] = "SELECT count(*) FROM job WHERE state = 'queued' AND owner = ?",
     [QUERY_CANCEL_QUEUED] = "UPDATE job SET state = 'cancelled', finished = ? WHERE id = ? AND "
                             "state = 'queued'",
@@ -345,6 +343,11 @@ void connection_close(Connection *connection)
 }
 
 /* --- queries --- */
+
+const char *query_sql_of(QueryKind kind)
+{
+    return query_sql[kind];
+}
 
 Query query_begin(Connection *connection, QueryKind kind)
 {

@@ -15,6 +15,7 @@
 
 typedef enum QueryKind {
     QUERY_BEGIN,
+    QUERY_BEGIN_READING,
     QUERY_COMMIT,
     QUERY_ROLLBACK,
     QUERY_SAVE,
@@ -33,10 +34,15 @@ typedef enum QueryKind {
     QUERY_FIND_RESULT_BY_KEY,
     QUERY_FIND_JOB,
     QUERY_FIND_JOB_BY_IDEMPOTENCY,
-    QUERY_LIST_JOBS,
+    QUERY_SEEK_JOB,
+    QUERY_SEEK_STATE,
+    QUERY_SEEK_MODEL,
+    QUERY_SEEK_OWNER,
+    QUERY_SEEK_TAG,
+    QUERY_JOB_AT,
     QUERY_COUNT_JOBS,
     QUERY_COUNT_TAGGED,
-    QUERY_COUNT_QUEUED,
+    QUERY_LIST_WAITING,
     QUERY_COUNT_QUEUED_OF_OWNER,
     QUERY_CANCEL_QUEUED,
     QUERY_CANCEL_RUNNING,
@@ -113,6 +119,8 @@ typedef struct Query {
     int code;                /* first failure, SQLITE_OK before */
 } Query;
 
+/* Its text, of which the plan can be asked. */
+const char *query_sql_of(QueryKind kind);
 Query query_begin(Connection *connection, QueryKind kind);
 void query_bind_text(Query *query, const char *value); /* NULL: null */
 void query_bind_int(Query *query, int64_t value);

@@ -92,7 +92,7 @@ Status store_list_assets(Store *store, AssetKind kind, int64_t before, int limit
 
 /* --- jobs --- */
 
-void query_read_job(const Query *query, Arena *arena, Job *out)
+void store_read_job(Store *store, const Query *query, Arena *arena, Job *out)
 {
     char state[16];
 
@@ -133,12 +133,13 @@ void query_read_job(const Query *query, Arena *arena, Job *out)
         .body_sha256 = query_text(query, 32, arena),
         .measured = query_text(query, 33, arena),
         .owner = query_text(query, 34, arena),
-        .position = (int)query_int(query, 35),
-        .body = query_text(query, 36, arena),
-        .canonical = query_text(query, 37, arena),
-        .used = query_text(query, 38, arena),
+        .body = query_text(query, 35, arena),
+        .canonical = query_text(query, 36, arena),
+        .used = query_text(query, 37, arena),
         .idempotency_key = "",
     };
+    if (out->state == JOB_QUEUED)
+        out->position = waiting_position(&store->waiting, out->priority, out->seq);
 }
 
 /* `owner` NULL: the statement has no such parameter. */
@@ -155,7 +156,7 @@ static Status find_job_by(Store *store, QueryKind kind, const char *owner, const
     query_bind_text(&query, value);
     bool was_found = query_step(&query, err);
     if (was_found)
-        query_read_job(&query, arena, out);
+        store_read_job(store, &query, arena, out);
     return end_find(store, &query, was_found, arena, err);
 }
 
@@ -193,27 +194,108 @@ static void bind_tags(Query *query, const JobTagRow *tag, int count)
     }
 }
 
+/* --- lists of jobs ---
+ *
+ * Each filter has an index in the order of `seq`. They take turns to seek the newest row before the
+ * others' last one, until all are at the same: what lies between is never looked at. */
+
+typedef struct Way {
+    QueryKind seek;
+    const char *value, *second; /* NULL: the statement has none */
+} Way;
+
+enum { WAYS_MAX = 3 + JOB_FILTER_TAGS };
+
+static int list_ways(const JobFilter *filter, Way *out)
+{
+    int count = 0;
+
+    if (filter->state)
+        out[count++] = (Way){QUERY_SEEK_STATE, filter->state, NULL};
+    if (filter->model)
+        out[count++] = (Way){QUERY_SEEK_MODEL, filter->model, NULL};
+    if (filter->owner)
+        out[count++] = (Way){QUERY_SEEK_OWNER, filter->owner, NULL};
+    for (int i = 0; i < filter->tag_count && i < JOB_FILTER_TAGS; i++)
+        out[count++] = (Way){QUERY_SEEK_TAG, filter->tag[i].key, filter->tag[i].value};
+    if (count == 0)
+        out[count++] = (Way){QUERY_SEEK_JOB, NULL, NULL};
+    return count;
+}
+
+/* The newest before `before`, 0 where there is none. */
+static int64_t seek(Connection *connection, const Way *way, int64_t before, Error *err)
+{
+    Query query = query_begin(connection, way->seek);
+
+    if (way->value)
+        query_bind_text(&query, way->value);
+    if (way->second)
+        query_bind_text(&query, way->second);
+    query_bind_int(&query, before);
+    int64_t seq = query_step(&query, err) ? query_int(&query, 0) : 0;
+    query_end(&query);
+    return seq;
+}
+
+static int64_t seek_all(Connection *connection, const Way *way, int count, int64_t before,
+                        Error *err)
+{
+    int64_t seq = seek(connection, &way[0], before, err);
+
+    for (int i = 1, agreed = 1; seq > 0 && agreed < count; i++) {
+        int64_t found = seek(connection, &way[i % count], seq + 1, err);
+
+        agreed = found == seq ? agreed + 1 : 1;
+        seq = found;
+    }
+    return seq;
+}
+
+/* The end of a look. SQLite has ended one already whose memory ran out, perhaps in the middle of a
+ * text that then reads as none. */
+static void end_look(Connection *connection, Error *err)
+{
+    Error ended = {0};
+
+    if (!sqlite3_get_autocommit(connection->db)) {
+        Query look = query_begin(connection, QUERY_COMMIT);
+        query_run(&look, NULL, err->status ? &ended : err);
+    } else if (!err->status) {
+        error_set(err, STATUS_NO_MEMORY, "no room to read the store");
+    }
+}
+
 Status store_list_jobs(Store *store, const JobFilter *filter, Arena *arena, JobList *out,
                        Error *err)
 {
     JobList list = {.job = arena_array(arena, Job, filter->limit)};
     Connection *connection = list.job ? reader_take(store, err) : NULL;
+    int64_t before = filter->before > 0 ? filter->before : INT64_MAX;
+    Way way[WAYS_MAX];
+    int count = list_ways(filter, way);
 
     if (!connection)
         return err->status
                    ? err->status
                    : error_set(err, STATUS_NO_MEMORY, "no room for a list of %d", filter->limit);
-    Query query = query_begin(connection, QUERY_LIST_JOBS);
-    query_bind_text(&query, filter->state);
-    query_bind_text(&query, filter->model);
-    query_bind_int(&query, filter->before > 0 ? filter->before : INT64_MAX);
-    query_bind_int(&query, filter->limit);
-    bind_tags(&query, filter->tag, filter->tag_count);
-    query_bind_text(&query, filter->owner);
-    while (list.count < filter->limit && query_step(&query, err))
-        query_read_job(&query, arena, &list.job[list.count++]);
+    // one look at the store for all the statements
+    Query look = query_begin(connection, QUERY_BEGIN_READING);
+    query_run(&look, NULL, err);
+    while (list.count < filter->limit && before > 0 && !err->status) {
+        before = seek_all(connection, way, count, before, err);
+        Query query = query_begin(connection, QUERY_JOB_AT);
+        query_bind_int(&query, before);
+        if (query_step(&query, err)) // else none is left
+            store_read_job(store, &query, arena, &list.job[list.count++]);
+        query_end(&query);
+    }
+    end_look(connection, err);
     *out = list;
-    return end_list(store, &query, arena, err);
+    reader_give(store, connection);
+    if (!err->status && arena->overflowed)
+        error_set(err, STATUS_NO_MEMORY, "no room for a list of %d", filter->limit);
+    return err->status;
 }
 
 Status store_count_tagged(Store *store, const JobTagRow *tag, int tag_count, JobCounts *out,
@@ -258,26 +340,10 @@ Status store_find_setting(Store *store, const char *name, char *out, size_t size
     return err->status;
 }
 
-Status store_count_jobs(Store *store, JobCounts *out, Error *err)
+void store_count_jobs(Store *store, JobCounts *out)
 {
-    Connection *connection = reader_take(store, err);
-    JobCounts counts = {0};
-
-    if (!connection)
-        return err->status;
-    Query query = query_begin(connection, QUERY_COUNT_JOBS);
-    while (query_step(&query, err)) {
-        char state[16];
-
-        query_copy(&query, 0, state, sizeof state);
-        JobState found = job_state_find(state);
-        if (found < JOB_STATE_COUNT)
-            counts.in_state[found] = query_int(&query, 1);
-    }
-    query_end(&query);
-    reader_give(store, connection);
-    *out = counts;
-    return err->status;
+    *out = (JobCounts){0};
+    waiting_read_counts(&store->waiting, out->in_state);
 }
 
 Status store_list_interrupted(Store *store, Arena *arena, InterruptedList *out, Error *err)

@@ -191,6 +191,7 @@ static Store *create_store(const char *folder, Blobs *blobs, const StoreListener
     (void)uv_mutex_init(&store->mutex);
     (void)uv_mutex_init(&store->pool_mutex);
     (void)uv_cond_init(&store->arrived);
+    waiting_init(&store->waiting);
     if (!store->path)
         error_set(err, STATUS_NO_MEMORY, "could not open the store");
     else
@@ -206,7 +207,7 @@ Status store_open(const char *folder, Blobs *blobs, const StoreListener *listene
     if (!store)
         return err->status;
     if (!err->status && !connection_open(store->path, CONNECTION_WRITE, &store->writer, err) &&
-        !migrate(store, err)) {
+        !migrate(store, err) && !waiting_follow(&store->waiting, store->writer, err)) {
         (void)sqlite3_wal_hook(store->writer->db, note_wal_pages, store);
         store->has_thread = uv_thread_create(&store->thread, store_run_writer, store) == 0;
         if (!store->has_thread)
@@ -256,6 +257,7 @@ void store_close(Store *store)
         store->idle = next;
     }
     connection_close(store->writer);
+    waiting_destroy(&store->waiting);
     uv_cond_destroy(&store->arrived);
     uv_mutex_destroy(&store->pool_mutex);
     uv_mutex_destroy(&store->mutex);

@@ -304,7 +304,8 @@ typedef struct JobCounts {
     int64_t in_state[JOB_STATE_COUNT];
     int64_t passed, not_passed; /* of jobs with gates; with tags only */
 } JobCounts;
-NODISCARD Status store_count_jobs(Store *store, JobCounts *out, Error *err);
+/* All of them, from memory. */
+void store_count_jobs(Store *store, JobCounts *out);
 /* Those with all the tags, of which there is at least one. */
 NODISCARD Status store_count_tagged(Store *store, const JobTagRow *tag, int tag_count,
                                     JobCounts *out, Error *err);

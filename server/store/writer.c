@@ -107,6 +107,7 @@ static void run_one(Store *store, Command *command, Error *err)
 {
     int doomed = store->doomed_count;
     int news = store->news_count;
+    int moves = waiting_mark(&store->waiting);
 
     if (run_plain(store, QUERY_SAVE, err))
         return;
@@ -114,6 +115,7 @@ static void run_one(Store *store, Command *command, Error *err)
     if (command->err.status) {
         store->doomed_count = doomed;
         store->news_count = news;
+        waiting_revert(&store->waiting, moves);
         // with the disk or the memory full SQLite has taken back the whole transaction
         if (sqlite3_get_autocommit(store->writer->db)) {
             *err = command->err;
@@ -222,7 +224,9 @@ static void run_batch(Store *store, Command *first)
         store->news_event = 0;
         store->has_queued = false;
         store->has_deliveries = false;
+        waiting_revert(&store->waiting, 0);
     } else {
+        waiting_commit(&store->waiting);
         remove_doomed(store);
         publish(store);
     }

@@ -136,6 +136,8 @@ class Submitting(ServerTest):
         self.check_problem(other, 422, "invalid", "Idempotency-Key")
 
     def test_refuses_gates_on_what_it_does_not_measure(self):
+        # the same bake has been taken before, without gates
+        self.server.wait(self.server.submit(self.model)["id"])
         answer = self.server.post_json("/v1/jobs", job(self.model, gates={
             "stretch.mx": {"max": 1}, "stretch.p99": {"max": 1}}))
         self.assertEqual(answer.status, 422)

@@ -2,6 +2,7 @@
 """The queue as a whole: stopping it, moving all jobs of a tag; and how the server is set up: its
 configuration file, its log as JSON, TLS."""
 
+import itertools
 import json
 import os
 import re
@@ -46,6 +47,31 @@ class Queue(unittest.TestCase):
         self.assertEqual(self.state(waiting), "queued")
         self.assertEqual(server.request("POST", "/v1/queue/resume").json["paused"], False)
         self.assertEqual(self.state(waiting, 30), "done")
+
+    def test_a_list_has_what_all_its_filters_let_through_page_by_page(self):
+        server = self.server
+        server.request("POST", "/v1/queue/pause")
+        rows = []
+        for i in range(30):
+            tags = {"shot": "abc"[i * i % 3], "take": str(i // 7 % 2)}
+            name = self.submit("", tags=tags)
+            if i % 4 == 1:
+                server.request("POST", f"/v1/jobs/{name}/cancel")
+            rows.insert(0, {"id": name, **tags, "state": "cancelled" if i % 4 == 1 else "queued"})
+        for shot, take, state in itertools.product((None, "a", "b", "c"), (None, "0", "1", "2"),
+                                                   (None, "queued", "cancelled", "done")):
+            wanted = [row["id"] for row in rows if shot in (None, row["shot"])
+                      and take in (None, row["take"]) and state in (None, row["state"])]
+            query = "".join([f"&tag=shot:{shot}" * bool(shot), f"&tag=take:{take}" * bool(take),
+                             f"&state={state}" * bool(state), f"&model={self.model}" * bool(take)])
+            found, cursor = [], ""
+            while cursor is not None:
+                page = server.get(f"/v1/jobs?limit=4{query}{cursor and '&cursor=' + cursor}").json
+                found += [item["id"] for item in page["items"]]
+                cursor = page["next"]
+            self.assertEqual(found, wanted, query)
+        self.assertEqual(server.get("/v1/jobs?owner=nobody").json["items"], [])
+        self.assertEqual(len(server.get("/v1/jobs?owner=&state=queued").json["items"]), 22)
 
     def test_all_jobs_of_a_tag_are_counted_cancelled_and_run_again(self):
         server = self.server

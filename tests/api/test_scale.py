@@ -7,18 +7,20 @@ against them, which wants an optimised build (`cmake --preset bench`)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import resource
 import statistics
 import subprocess
+import tempfile
 import time
 import unittest
 from pathlib import Path
 from typing import Any
 
-from support import BINARY, Server, ServerTest, wait_until
+from support import BINARY, Server, ServerTest, job, sample, wait_until
 
 FULL = os.environ.get("BAKEHOUSE_SCALE") == "full"
 LOAD = Path(BINARY).parent / "tests" / "load"
@@ -28,6 +30,11 @@ STREAMS = 5000 if FULL else 400     # open at once
 SLOW = 2000 if FULL else 100        # read 1 KiB a second
 HALF = 1000 if FULL else 50         # send half a request
 FRAMES = 361
+ENQUEUED = 20000 if FULL else 300   # jobs
+JOBS_A_SECOND = 2000
+WAITING = 100000 if FULL else 2000  # jobs, of which pages are listed
+PAGE_MS = 20.0
+OVERHEAD = 1.05                     # CPU time of a job on the server, over that of `bake`
 CONNECTIONS = 10000 if FULL else 2000
 JSON_MS = 50.0                      # 99 % of the answers, from when they were due
 STREAM_BYTES = 64 << 10             # of memory
@@ -226,6 +233,124 @@ class Scale(ServerTest):
               f"not read: {stalled / alone:.3f}")
         if FULL:
             self.assertLess(stalled / alone, 1.05)
+
+
+@unittest.skipUnless(LOAD.exists(), f"there is no {LOAD}")
+class Queue(ServerTest):
+    options = ("--workers", "1", "--max-queued", "1000000", "--drain-ms", "100")
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.model = cls.server.upload()
+        cls.server.request("POST", "/v1/queue/pause")
+
+    def enqueue(self, count: int, **fields: Any) -> dict[str, Any]:
+        body = json.dumps(job(self.model, cache=False, **fields))
+        with Load(self.server, "post", 64, str(count), body, "/v1/jobs") as load:
+            report = load.ready().end(stop=False)
+        self.assertEqual((report["requests"], report["refused"], report["closed"]), (count, 0, 0))
+        return report
+
+    def queued(self) -> int:
+        return int(self.server.get("/v1/queue").json["queued"])
+
+    def test_takes_thousands_of_durable_jobs_a_second(self) -> None:
+        before = self.queued()
+        commits = self.server.metric("store_commits_total")
+        report = self.enqueue(ENQUEUED)
+        rate = ENQUEUED / report["seconds"]
+        commits = self.server.metric("store_commits_total") - commits
+        print(f"{ENQUEUED} jobs in {report['seconds']:.2f} s: {rate:.0f} a second, p99 "
+              f"{report['p99_ms']} ms, {ENQUEUED / commits:.1f} jobs a commit")
+        if FULL:
+            self.assertGreater(rate, JOBS_A_SECOND)
+        # all of them are there, in the order in which they came, after a crash too
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.queued(), before + ENQUEUED)
+        items = self.server.get("/v1/jobs?limit=3").json["items"]
+        last = before + ENQUEUED
+        self.assertEqual([item["position"] for item in items], [last, last - 1, last - 2])
+
+    def time_page(self, path: str) -> tuple[float, dict[str, Any]]:
+        """Milliseconds, the best of several: the machine has other work."""
+        times = []
+        for _ in range(5):
+            connection = self.server.connect()
+            began = time.monotonic()
+            connection.request("GET", path)
+            body = connection.getresponse().read()
+            times.append((time.monotonic() - began) * 1e3)
+            connection.close()
+        return min(times), json.loads(body)
+
+    def test_lists_every_page_of_a_long_queue_quickly(self) -> None:
+        self.enqueue(WAITING // 2, tags={"shot": "one", "show": "all"})
+        self.enqueue(WAITING // 2, tags={"shot": "two", "show": "all"}, priority=3)
+        some = self.server.get("/v1/jobs?limit=20").json["items"]
+        for item in some[::2]:
+            self.server.post_json(f"/v1/jobs/{item['id']}/cancel", {})
+        times: dict[str, float] = {}
+        paths = ["", "state=queued", "state=cancelled", "state=running", "tag=shot:one",
+                 "tag=shot:two", "tag=shot:none", "tag=shot:one&tag=shot:two", "tag=show:all&tag=shot:one", f"model={self.model}",
+                 "owner=nobody", "state=queued&tag=shot:one", "state=cancelled&tag=shot:two"]
+        for path in paths:
+            times[path], page = self.time_page(f"/v1/jobs?{path}")
+            has_some = not re.search("none|running|nobody|one&tag=shot:two", path)
+            self.assertEqual(bool(page["items"]), has_some, path)
+        # every page to the oldest job, of the largest size there is
+        for tag, most in (("", WAITING), ("tag=shot:one&", WAITING // 2)):
+            cursor, seen = "", 0
+            while cursor is not None:
+                path = f"{tag}limit=1000{cursor and '&cursor=' + cursor}"
+                times[path], page = self.time_page(f"/v1/jobs?{path}")
+                seen += len(page["items"])
+                cursor = page["next"]
+            self.assertGreaterEqual(seen, most)
+        slowest = max(times, key=lambda path: times[path])
+        print(f"{self.queued()} jobs wait; {len(times)} pages, the slowest {times[slowest]:.1f} ms "
+              f"({slowest}), the first {times['']:.1f} ms")
+        if FULL:
+            self.assertLess(times[slowest], PAGE_MS, slowest)
+
+
+class Overhead(unittest.TestCase):
+    def test_a_job_costs_on_the_server_what_it_costs_by_hand(self) -> None:
+        rounds = 15 if FULL else 2
+        server = Server("--workers", "1", "--drain-ms", "100")
+        self.addCleanup(server.close)
+        fields = job(server.upload(), seconds=30.0 if FULL else 4.0, cache=False)
+        fields["output"] = {"channels": ["joints", "positions"]}
+
+        def by_hand() -> float:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([BINARY, "bake", folder / "job.json", "--model", folder / "model.glb",
+                            "-q", "-o", folder / "out.frames"], check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+        def served() -> float:
+            before = sum(thread_seconds(server).values())
+            answer = server.post_json("/v1/jobs", fields)
+            self.assertEqual(answer.status, 202, answer.body)
+            done = server.wait(answer.json["id"])
+            cost = sum(thread_seconds(server).values()) - before
+            self.assertEqual(done["sha256"], hashlib.sha256(
+                (folder / "out.frames").read_bytes()).hexdigest())
+            return cost
+
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "job.json").write_text(json.dumps({**fields, "model": "model.glb"}))
+            (folder / "model.glb").write_bytes(sample("avatar"))
+            by_hand(), served()
+            pairs = [(by_hand(), served()) for _ in range(rounds)]
+        hand, service = (statistics.median(times) for times in zip(*pairs))
+        print(f"CPU time of one job: {hand:.3f} s by `bake`, {service:.3f} s on the server: "
+              f"{service / hand:.3f}")
+        if FULL:
+            self.assertLess(service / hand, OVERHEAD)
 
 
 @unittest.skipUnless(LOAD.exists(), f"there is no {LOAD}")

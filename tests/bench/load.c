@@ -3,6 +3,9 @@
  *     load streams [-r BYTES] [-e EVENT] PORT COUNT PATH...   COUNT clients, the paths in turn
  *     load json PORT COUNT PATH...                            COUNT connections, 50 requests a
  *                                                             second each
+ *     load post PORT COUNT TOTAL BODY PATH                    COUNT connections, TOTAL requests in
+ *                                                             all, each as soon as its last is
+ *                                                             answered
  *     load half PORT COUNT TEXT                               COUNT clients that send TEXT, no more
  *
  * Each prints "ready" when every client has its answer's head (of half: is connected), ends when
@@ -39,7 +42,7 @@ enum {
     SLOW_BUFFER = 4096,
 };
 
-typedef enum Role { ROLE_STREAMS, ROLE_JSON, ROLE_HALF } Role;
+typedef enum Role { ROLE_STREAMS, ROLE_JSON, ROLE_POST, ROLE_HALF } Role;
 typedef enum Form { FORM_PLAIN, FORM_FRAMES, FORM_EVENTS } Form;
 typedef enum Phase { PHASE_NEW, PHASE_HEAD, PHASE_BODY, PHASE_CLOSED } Phase;
 typedef enum ChunkPhase { CHUNK_SIZE, CHUNK_DATA, CHUNK_END, CHUNK_DONE } ChunkPhase;
@@ -84,7 +87,10 @@ typedef struct Load {
     int port;
     int rate; /* bytes a second, -1 for all */
     const char *last_event;
-    const char *text; /* of half */
+    const char *text;         /* of half */
+    const char *body;         /* of post */
+    int total, asked;         /* requests of post */
+    int64_t asked_ns, had_ns; /* the first, and the last answer */
     int path_count;
     Path path[PATHS_MAX];
     int count;
@@ -351,8 +357,9 @@ static void end_request(Load *load, Client *client)
         path->latency_capacity = path->latency_capacity * 2 + 1024;
         path->latency = grow(path->latency, path->latency_capacity * sizeof *path->latency);
     }
-    path->latency[path->latency_count++] = now_ns() - client->due_ns;
-    load->refused_requests += client->status != 200;
+    load->had_ns = now_ns();
+    path->latency[path->latency_count++] = load->had_ns - client->due_ns;
+    load->refused_requests += client->status != (load->role == ROLE_POST ? 202 : 200);
     client->due_ns += REQUEST_NS;
     client->is_asking = false;
     client->phase = PHASE_HEAD;
@@ -386,7 +393,7 @@ static void take(Load *load, Client *client, const uint8_t *bytes, size_t size)
     if (client->left >= 0)
         client->left -= (int64_t)size;
     client->is_whole = client->left == 0;
-    if (client->is_whole && load->role == ROLE_JSON)
+    if (client->is_whole && load->role != ROLE_STREAMS)
         end_request(load, client);
 }
 
@@ -412,6 +419,27 @@ static void receive(Load *load, Client *client, size_t size)
         close_client(load, client);
 }
 
+static int write_get(const Client *client, char *out, size_t size)
+{
+    return snprintf(out, size, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", client->path->text);
+}
+
+static int write_post(const Load *load, const Client *client, char *out, size_t size)
+{
+    return snprintf(out, size,
+                    "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    "Content-Length: %zu\r\n\r\n%s",
+                    client->path->text, strlen(load->body), load->body);
+}
+
+/* Is the client's next request due? Of post all are, until there are enough. */
+static bool is_due(const Load *load, const Client *client, int64_t now)
+{
+    if (client->phase == PHASE_CLOSED || client->is_asking)
+        return false;
+    return load->role == ROLE_POST ? load->asked < load->total : now >= client->due_ns;
+}
+
 /* Requests that are due. */
 static void ask(Load *load)
 {
@@ -419,17 +447,29 @@ static void ask(Load *load)
 
     for (int i = 0; i < load->started; i++) {
         Client *client = &load->client[i];
-        char request[1024];
+        char request[4096];
+        int length = 0;
 
-        if (client->phase == PHASE_CLOSED || client->is_asking || now < client->due_ns)
+        if (!is_due(load, client, now))
             continue;
         client->path = &load->path[client->next_path++ % load->path_count];
-        int length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                              client->path->text);
+        if (load->role == ROLE_POST) {
+            client->due_ns = now;
+            load->asked_ns = load->asked++ ? load->asked_ns : now;
+            length = write_post(load, client, request, sizeof request);
+        } else {
+            length = write_get(client, request, sizeof request);
+        }
         client->is_asking = true;
         if (send(client->socket, request, (size_t)length, MSG_NOSIGNAL) != length)
             close_client(load, client);
     }
+}
+
+/* Post has had all its answers. */
+static bool is_complete(const Load *load)
+{
+    return load->role == ROLE_POST && load->path[0].latency_count >= (size_t)load->total;
 }
 
 static void read_slowly(Load *load, int64_t *read_ns)
@@ -474,12 +514,13 @@ static void run(Load *load)
     int64_t read_ns = 0;
     int64_t looked_ns = 0;
 
-    while (load->closed < load->count) {
+    while (load->closed < load->count && !is_complete(load)) {
         open_more(load);
-        int count = epoll_wait(load->epoll, event, 256, load->role == ROLE_JSON ? 1 : TICK_MS);
+        int count = epoll_wait(load->epoll, event, 256,
+                               load->role == ROLE_STREAMS || load->role == ROLE_HALF ? TICK_MS : 1);
         for (int i = 0; i < count; i++)
             receive(load, event[i].data.ptr, SIZE_MAX);
-        if (load->role == ROLE_JSON)
+        if (load->role == ROLE_JSON || load->role == ROLE_POST)
             ask(load);
         read_slowly(load, &read_ns);
         if (now_ns() - looked_ns > TICK_MS * (int64_t)1000000) {
@@ -524,8 +565,9 @@ static void report_json(Load *load)
         max = quantile_ms(path, 1.0) > max ? quantile_ms(path, 1.0) : max;
     }
     (void)printf("{\"requests\":%zu,\"refused\":%d,\"closed\":%d,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
-                 "\"max_ms\":%.2f}\n",
-                 requests, load->refused_requests, load->closed, p50, p99, max);
+                 "\"max_ms\":%.2f,\"seconds\":%.3f}\n",
+                 requests, load->refused_requests, load->closed, p50, p99, max,
+                 (double)(load->had_ns - load->asked_ns) / 1e9);
 }
 
 /* The least and the most of a number of each client. */
@@ -596,13 +638,14 @@ static int usage(void)
 {
     (void)fprintf(stderr, "usage: load streams [-r BYTES] [-e EVENT] PORT COUNT PATH...\n"
                           "       load json PORT COUNT PATH...\n"
+                          "       load post PORT COUNT TOTAL BODY PATH\n"
                           "       load half PORT COUNT TEXT\n");
     return 2;
 }
 
 static bool read_arguments(int argc, char **argv, Load *out)
 {
-    static const char *const role[] = {"streams", "json", "half"};
+    static const char *const role[] = {"streams", "json", "post", "half"};
     int option;
 
     while (out->role < ROLE_HALF && (argc < 2 || strcmp(argv[1], role[out->role]) != 0))
@@ -622,12 +665,18 @@ static bool read_arguments(int argc, char **argv, Load *out)
         return false;
     out->port = (int)strtol(argv[optind], NULL, 10);
     out->count = (int)strtol(argv[optind + 1], NULL, 10);
-    if (out->role == ROLE_HALF)
-        out->text = argv[optind + 2];
-    else
-        for (int i = optind + 2; i < argc; i++)
-            out->path[out->path_count++].text = argv[i];
-    return out->port > 0 && out->count > 0;
+    int i = optind + 2;
+    if (out->role == ROLE_HALF) {
+        out->text = argv[i];
+        return out->port > 0 && out->count > 0;
+    }
+    if (out->role == ROLE_POST && argc - i == 3) {
+        out->total = (int)strtol(argv[i++], NULL, 10);
+        out->body = argv[i++];
+    }
+    while (i < argc)
+        out->path[out->path_count++].text = argv[i++];
+    return out->port > 0 && out->count > 0 && (out->role == ROLE_POST) == (out->body != NULL);
 }
 
 int main(int argc, char **argv)
@@ -647,7 +696,7 @@ int main(int argc, char **argv)
     if (load.epoll < 0 || !load.client)
         die("load");
     run(&load);
-    if (load.role == ROLE_JSON)
+    if (load.role == ROLE_JSON || load.role == ROLE_POST)
         report_json(&load);
     else
         report_clients(&load);

@@ -1,3 +1,4 @@
+#include "server/store/query.h"
 #include "server/store/store.h"
 #include "support/check.h"
 
@@ -405,10 +406,97 @@ TEST(store, takes_back_only_the_command_that_failed)
     // the last comes last: the others are answered by then
     CHECK_INT(store_execute(f.store, &command[COUNT - 1], &f.err), ==, STATUS_OK);
     JobCounts counts;
-    CHECK_INT(store_count_jobs(f.store, &counts, &f.err), ==, STATUS_OK);
+    store_count_jobs(f.store, &counts);
     CHECK_INT(counts.in_state[JOB_QUEUED], ==, 13); // 20 less 0, 3, 6, ... 18
     CHECK_INT(command[3].err.status, ==, STATUS_INVALID);
     CHECK_INT(command[4].err.status, ==, STATUS_OK);
+    tear_down(&f);
+}
+
+/* Law: whatever moves jobs, the place of each that waits is its place in the order of claims; a
+ * restart changes nothing. */
+TEST(store, knows_the_place_of_each_job_that_waits)
+{
+    enum { COUNT = 60 };
+    Fixture f;
+    Command command;
+    JobCounts counts, again;
+    char id[STORE_ID_SIZE];
+
+    set_up(&f);
+    CHECK(add_asset(&f, "m_1", "bytes"));
+    for (int i = 0; i < COUNT; i++) {
+        JobOptions options = {.priority = i * 7919 % 21 - 10};
+
+        (void)snprintf(id, sizeof id, "j_%d", i);
+        CHECK_INT(add_job(&f, id, &options, &command), ==, STATUS_OK);
+        CHECK_INT(add_job(&f, id, &options, &command), ==, STATUS_CONFLICT); // and is taken back
+        if (i % 7 == 3)
+            CHECK_INT(move(&f, COMMAND_CANCEL_JOB, id), ==, STATUS_OK);
+        if (i % 14 == 3)
+            CHECK_INT(move(&f, COMMAND_RETRY_JOB, id), ==, STATUS_OK);
+        if (i % 14 == 10)
+            CHECK_INT(move(&f, COMMAND_DELETE_JOB, id), ==, STATUS_OK);
+        if (i % 9 == 5) {
+            CHECK_INT(claim(&f, &command), ==, STATUS_OK);
+            CHECK_INT(finish(&f, command.id, command.attempt, i % 2 ? JOB_DONE : JOB_FAILED), ==,
+                      STATUS_OK);
+        }
+    }
+    store_count_jobs(f.store, &counts);
+    close_store(&f);
+    open_store(&f);
+    store_count_jobs(f.store, &again);
+    CHECK(memcmp(&counts, &again, sizeof counts) == 0);
+    CHECK_INT(counts.in_state[JOB_QUEUED], >, 30);
+
+    JobFilter filter = {.state = "queued", .limit = COUNT};
+    JobList list;
+    CHECK_INT(store_list_jobs(f.store, &filter, &f.arena, &list, &f.err), ==, STATUS_OK);
+    CHECK_INT(list.count, ==, counts.in_state[JOB_QUEUED]);
+    for (int place = 1; place <= list.count; place++) {
+        const Job *next = NULL;
+
+        CHECK_INT(claim(&f, &command), ==, STATUS_OK);
+        for (int i = 0; i < list.count; i++)
+            if (strcmp(list.job[i].id, command.id) == 0)
+                next = &list.job[i];
+        CHECK(next != NULL);
+        CHECK_INT(next->position, ==, place);
+    }
+    CHECK_INT(claim(&f, &command), ==, STATUS_NOT_FOUND);
+    tear_down(&f);
+}
+
+/* Whatever a list is filtered by, its rows come from an index in their order. */
+TEST(store, lists_without_reading_all_jobs)
+{
+    Fixture f;
+    Connection *reader = NULL;
+
+    set_up(&f);
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/store.sqlite", f.folder);
+    CHECK_INT(connection_open(path, CONNECTION_READ, &reader, &f.err), ==, STATUS_OK);
+    for (QueryKind kind = QUERY_SEEK_JOB; kind <= QUERY_JOB_AT; kind++) {
+        sqlite3_stmt *plan = NULL;
+        char sql[8192];
+        int steps = 0;
+
+        (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", query_sql_of(kind));
+        CHECK_INT(sqlite3_prepare_v2(reader->db, sql, -1, &plan, NULL), ==, SQLITE_OK);
+        for (; sqlite3_step(plan) == SQLITE_ROW; steps++) {
+            const char *step = (const char *)sqlite3_column_text(plan, 3);
+
+            CHECK(!strstr(step, "TEMP B-TREE"));
+            CHECK(!strstr(step, "SCAN"));
+            if (kind > QUERY_SEEK_JOB && kind < QUERY_JOB_AT)
+                CHECK(strstr(step, "COVERING INDEX") && strstr(step, "seq<?"));
+        }
+        CHECK_INT(steps, ==, kind == QUERY_JOB_AT ? 2 : 1);
+        sqlite3_finalize(plan);
+    }
+    connection_close(reader);
     tear_down(&f);
 }
 
