@@ -112,6 +112,19 @@ class Submitting(ServerTest):
         self.assertEqual(self.server.get(f"/v1/jobs/{again['id']}/fit").json["simulations"], [])
         self.assertEqual(self.server.get("/v1/jobs/j_nobody/fit").status, 404)
 
+    def test_takes_the_surface_of_the_body_as_a_collider(self):
+        done = self.server.wait(self.server.submit(
+            self.model, seconds=0.3,
+            simulations=[{"type": "chains", "colliders": "surface", "target": "Ponytail"}])["id"])
+        self.assertEqual((done["state"], done["job"]["simulations"][0]["colliders"]),
+                         ("done", "surface"))
+        rows = {(row["name"], row["target"]): row["value"] for row in
+                self.server.get(f"/v1/jobs/{done['id']}/measures").json["summary"]}
+        self.assertLess(rows["surface.depth", "Ponytail"], 1e-3)
+        wrong = self.server.post_json("/v1/jobs", job(
+            self.model, simulations=[{"type": "chains", "mode": "vrm", "colliders": "surface"}]))
+        self.check_problem(wrong, 422, "invalid", "rest_frame")
+
     def test_answers_an_identical_bake_from_the_store(self):
         first = self.server.wait(self.server.submit(self.model, seconds=0.7)["id"])
         again = self.server.submit(self.model, seconds=0.7, name="again", priority=3)

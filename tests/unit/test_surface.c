@@ -199,6 +199,35 @@ TEST(surface, is_open_where_a_mesh_is)
     close_field(f);
 }
 
+/* Hidden meshes do not count, nor do those that a chain moves. */
+TEST(surface, leaves_out_what_is_hidden_or_moved_by_chains)
+{
+    Field *f = open_field();
+    const int hidden = 1;
+    RigSegment segment = {.head = 2, .tail = -1, .tail_offset = {0.0f, -0.1f, 0.0f}};
+    RigSpring spring = {
+        .key = "swing", .name = "swing", .center = -1, .segment_count = 1, .segment = &segment};
+
+    add_ball(f, vec3(0.0f, 0.0f, 0.0f), 0.1f, STACKS);
+    add_ball(f, vec3(1.0f, 0.0f, 0.0f), 0.1f, STACKS);
+    add_ball(f, vec3(2.0f, 0.0f, 0.0f), 0.1f, STACKS);
+    build(f);
+    CHECK_INT(f->surface.layer_count, ==, 3);
+    f->rig.spring = &spring;
+    f->rig.spring_count = 1;
+    const BodyDesc desc = {.rig = &f->rig, .hidden_count = 1, .hidden = &hidden};
+    CHECK_INT(surface_build(&desc, &f->arena, &f->surface, &f->err), ==, STATUS_OK);
+    CHECK_INT(surface_start(&f->surface, &f->arena, &f->state, &f->err), ==, STATUS_OK);
+    pose(f, SIMD_SCALAR);
+    CHECK_INT(f->surface.layer_count, ==, 1);
+    for (int i = 0; i < 3; i++) {
+        Vec3 at = vec3((float)i, 0.05f, 0.0f);
+        SurfacePoint point = surface_nearest(&f->surface, &f->state, at, 0.2f);
+        CHECK(point.is_found == (i == 0));
+    }
+    close_field(f);
+}
+
 TEST(surface, does_not_find_what_is_out_of_reach)
 {
     Field *f = open_field();
